@@ -1,0 +1,158 @@
+"""The knowledge graph: for every relation and its inverse, who is connected to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Triples = NDArray[np.int32]  # shape [n, 3]: head, relation, tail; relation < R
+
+# A direct index (relation, head) -> edges costs 2R x E entries. It is made only while that stays
+# within this many entries per edge (or below a small absolute size); otherwise rows are found by bisection.
+DIRECT_ENTRIES_PER_EDGE = 16
+DIRECT_ENTRIES_FREE = 1 << 22
+
+
+class GraphArrays(NamedTuple):
+    """What kernels see of a graph. Rows are the (relation, head) pairs that have edges, in that order."""
+
+    relation_rows: NDArray[np.int64]  # [2R+1] rows of relation r: relation_rows[r]:relation_rows[r+1]
+    row_head: NDArray[np.int32]  # [rows]  head of each row, ascending within a relation
+    row_edges: NDArray[np.int64]  # [rows+1] edges of row i: row_edges[i]:row_edges[i+1]
+    tails: NDArray[np.int32]  # [2F]   tail of each edge, ascending within a row
+    direct: NDArray[np.int32]  # [2R, E+1] edges of (r, h): direct[r, h]:direct[r, h+1]; or [0, 0] if too large
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An immutable set of facts with inverses; memory is linear in the number of facts.
+
+    Relation ids run from 0 to 2R-1; `r + R` is the inverse of `r`.
+    """
+
+    num_entities: int
+    num_relations: int  # R, without inverses
+    arrays: GraphArrays
+
+    @staticmethod
+    def from_triples(triples: ArrayLike, num_entities: int, num_relations: int) -> Graph:
+        """Build from facts (head, relation, tail) with relation < R; repeated facts count once."""
+        facts = np.asarray(triples).reshape(-1, 3)
+        if len(facts):
+            _check_range("entity", facts[:, [0, 2]], num_entities)
+            _check_range("relation", facts[:, 1], num_relations)
+        head, relation, tail = _sorted_edges(facts, num_entities, num_relations)
+        starts_row = np.ones(len(head), dtype=bool)
+        starts_row[1:] = (head[1:] != head[:-1]) | (relation[1:] != relation[:-1])
+        first_edge = np.flatnonzero(starts_row)
+        relation_rows = np.searchsorted(relation[first_edge], np.arange(2 * num_relations + 1))
+        arrays = GraphArrays(
+            relation_rows=relation_rows.astype(np.int64),
+            row_head=head[first_edge],
+            row_edges=np.append(first_edge, len(head)).astype(np.int64),
+            tails=tail,
+            direct=_direct_index(head, relation, num_entities, num_relations),
+        )
+        for array in arrays:
+            array.setflags(write=False)
+        return Graph(num_entities, num_relations, arrays)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.num_entities:,} entities, {self.num_relations:,} relations, {len(self):,} facts)"
+
+    def __len__(self) -> int:
+        """Number of facts, inverses not counted."""
+        return len(self.arrays.tails) // 2
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by the arrays."""
+        return sum(array.nbytes for array in self.arrays)
+
+    def inverse(self, relation: int) -> int:
+        """The id of the inverse relation."""
+        r = self.num_relations
+        return relation - r if relation >= r else relation + r
+
+    def neighbours(self, head: int, relation: int) -> NDArray[np.int32]:
+        """All tails t with relation(head, t), ascending; a view."""
+        a = self.arrays
+        lo, hi = a.relation_rows[relation], a.relation_rows[relation + 1]
+        row = lo + np.searchsorted(a.row_head[lo:hi], head)
+        if row == hi or a.row_head[row] != head:
+            return a.tails[:0]
+        return a.tails[a.row_edges[row] : a.row_edges[row + 1]]
+
+    def has(self, head: int, relation: int, tail: int) -> bool:
+        """Whether relation(head, tail) is a fact; inverse relations are fine."""
+        tails = self.neighbours(head, relation)
+        place = np.searchsorted(tails, tail)
+        return bool(place < len(tails) and tails[place] == tail)
+
+    def edges(self, relation: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Heads and tails of all edges of one relation (or inverse), sorted by head, then tail."""
+        a = self.arrays
+        lo, hi = a.relation_rows[relation], a.relation_rows[relation + 1]
+        heads = np.repeat(a.row_head[lo:hi], np.diff(a.row_edges[lo : hi + 1]))
+        return heads, a.tails[a.row_edges[lo] : a.row_edges[hi]]
+
+    def triples(self) -> Triples:
+        """All facts, inverses left out, sorted by relation, head, tail."""
+        blocks = []
+        for relation in range(self.num_relations):
+            heads, tails = self.edges(relation)
+            blocks.append(np.stack([heads, np.full_like(heads, relation), tails], axis=1))
+        return np.concatenate(blocks) if blocks else np.empty((0, 3), np.int32)
+
+    @cached_property
+    def max_degree(self) -> NDArray[np.int64]:
+        """Largest number of tails of any head, for each of the 2R relations."""
+        a = self.arrays
+        degree = np.diff(a.row_edges)
+        largest = np.zeros(2 * self.num_relations, dtype=np.int64)
+        rows = np.repeat(np.arange(2 * self.num_relations), np.diff(a.relation_rows))
+        np.maximum.at(largest, rows, degree)
+        return largest
+
+
+def _check_range(kind: str, ids: NDArray[np.integer], size: int) -> None:
+    if ids.min() < 0 or ids.max() >= size:
+        raise ValueError(f"{kind} ids must lie in 0..{size - 1}, found {ids.min()}..{ids.max()}")
+
+
+def _sorted_edges(
+    facts: NDArray[np.integer], num_entities: int, num_relations: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Facts and their inverses as (head, relation, tail) columns, sorted by relation, head, tail; no repeats."""
+    head, relation, tail = (facts[:, i].astype(np.int64) for i in range(3))
+    bits = max(num_entities - 1, 1).bit_length()
+    if (2 * num_relations).bit_length() + 2 * bits > 63:
+        raise ValueError(f"{num_entities:,} entities with {num_relations:,} relations exceed 64-bit edge keys")
+    # One integer per edge: sorting plain integers is many times faster than sorting by three columns.
+    keys = np.concatenate([
+        ((relation << bits | head) << bits) | tail,
+        (((relation + num_relations) << bits | tail) << bits) | head,
+    ])
+    keys.sort()
+    if len(keys):
+        keys = keys[np.append(True, keys[1:] != keys[:-1])]
+    mask = (1 << bits) - 1
+    columns = (keys >> bits & mask, keys >> (2 * bits), keys & mask)
+    return columns[0].astype(np.int32), columns[1].astype(np.int32), columns[2].astype(np.int32)
+
+
+def _direct_index(
+    head: NDArray[np.int32], relation: NDArray[np.int32], num_entities: int, num_relations: int
+) -> NDArray[np.int32]:
+    entries = 2 * num_relations * (num_entities + 1)
+    if entries > max(DIRECT_ENTRIES_FREE, DIRECT_ENTRIES_PER_EDGE * len(head)) or len(head) >= 1 << 31:
+        return np.empty((0, 0), np.int32)
+    edges_up_to = np.zeros(entries + 1, dtype=np.int32)
+    slot = relation.astype(np.int64) * (num_entities + 1) + head
+    edges_up_to[1:] = np.bincount(slot, minlength=entries)
+    np.cumsum(edges_up_to, out=edges_up_to)
+    return np.ascontiguousarray(edges_up_to[:-1].reshape(2 * num_relations, num_entities + 1))
