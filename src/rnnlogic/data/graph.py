@@ -24,7 +24,7 @@ class GraphArrays(NamedTuple):
     row_head: NDArray[np.int32]  # [rows]  head of each row, ascending within a relation
     row_edges: NDArray[np.int64]  # [rows+1] edges of row i: row_edges[i]:row_edges[i+1]
     tails: NDArray[np.int32]  # [2F]   tail of each edge, ascending within a row
-    direct: NDArray[np.int32]  # [2R, E+1] edges of (r, h): direct[r, h]:direct[r, h+1]; or [0, 0] if too large
+    direct: NDArray[np.int32]  # [2R, E+1] edges of (r, h): direct[r, h]:direct[r, h+1]; [0, 0] if too large
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,16 +127,20 @@ def _check_range(kind: str, ids: NDArray[np.integer], size: int) -> None:
 def _sorted_edges(
     facts: NDArray[np.integer], num_entities: int, num_relations: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-    """Facts and their inverses as (head, relation, tail) columns, sorted by relation, head, tail; no repeats."""
+    """Facts and inverses as columns head, relation, tail; sorted by relation, head, tail; no repeats."""
     head, relation, tail = (facts[:, i].astype(np.int64) for i in range(3))
     bits = max(num_entities - 1, 1).bit_length()
     if (2 * num_relations).bit_length() + 2 * bits > 63:
-        raise ValueError(f"{num_entities:,} entities with {num_relations:,} relations exceed 64-bit edge keys")
+        raise ValueError(
+            f"{num_entities:,} entities with {num_relations:,} relations exceed 64-bit edge keys"
+        )
     # One integer per edge: sorting plain integers is many times faster than sorting by three columns.
-    keys = np.concatenate([
-        ((relation << bits | head) << bits) | tail,
-        (((relation + num_relations) << bits | tail) << bits) | head,
-    ])
+    keys = np.concatenate(
+        [
+            ((relation << bits | head) << bits) | tail,
+            (((relation + num_relations) << bits | tail) << bits) | head,
+        ]
+    )
     keys.sort()
     if len(keys):
         keys = keys[np.append(True, keys[1:] != keys[:-1])]

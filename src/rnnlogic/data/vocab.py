@@ -26,9 +26,7 @@ class Vocab:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Vocab)
-            and self.entities == other.entities
-            and self.relations == other.relations
+            isinstance(other, Vocab) and self.entities == other.entities and self.relations == other.relations
         )
 
     def __hash__(self) -> int:

@@ -1,0 +1,47 @@
+"""The command line: argument parsing and printing, nothing else. Every group of commands has its own file."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from rnnlogic.cli import data
+from rnnlogic.errors import RNNLogicError
+
+app = typer.Typer(
+    help="Reasoning on knowledge graphs with logic rules that people can read.",
+    epilog="Example: rnnlogic data info umls",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(data.app, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"rnnlogic {version('rnnlogic')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: a user's mistake is one line and exit code 2, without a traceback.
+
+    Typer itself sees to Ctrl-C (exit code 130) and to a reader that closes our output early.
+    """
+    try:
+        app()
+    except RNNLogicError as problem:
+        typer.echo(f"error: {problem}", err=True)
+        sys.exit(2)

@@ -1,0 +1,116 @@
+"""`rnnlogic data`: list, look at and split datasets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rnnlogic.cli.output import print_json, print_pairs, print_table
+
+if TYPE_CHECKING:
+    from rnnlogic.data.dataset import Dataset
+
+app = typer.Typer(
+    help="List, look at and split datasets.",
+    epilog="Example: rnnlogic data list",
+    no_args_is_help=True,
+)
+
+SPLITS = ("train", "valid", "test")
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Seed = Annotated[int, typer.Option(help="Seed of the random split.", min=0)]
+
+
+@app.command("list", epilog="Example: rnnlogic data list --json")
+def list_datasets(as_json: AsJson = False) -> None:
+    """List the datasets that can be loaded by name."""
+    rows = _known_rows()
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(list(rows[0]), [list(row.values()) for row in rows])
+
+
+def _known_rows() -> list[dict[str, Any]]:
+    from rnnlogic.data.named import KNOWN, local_names
+
+    local = local_names()
+    rows: list[dict[str, Any]] = []
+    for name, known in KNOWN.items():
+        sizes = {key: getattr(known, key) for key in ("entities", "relations", *SPLITS)}
+        where = "offline" if known.wheel_folder else "download"
+        rows.append({"name": name, **sizes, "where": str(local.pop(name, where)), "about": known.about})
+    unknown = dict.fromkeys(("entities", "relations", *SPLITS))
+    rows += [{"name": name, **unknown, "where": str(path), "about": ""} for name, path in local.items()]
+    return rows
+
+
+@app.command("info", epilog="Example: rnnlogic data info umls --json")
+def info(
+    name: Annotated[str, typer.Argument(help="Dataset name, folder or file.")],
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    top: Annotated[int, typer.Option(help="How many of the largest relations to show.", min=0)] = 10,
+) -> None:
+    """Show the size of a dataset, what cleaning found, and its largest relations."""
+    from rnnlogic.data.dataset import load_dataset
+
+    dataset = load_dataset(name, seed=seed)
+    if as_json:
+        print_json(_summary(dataset) | {"cleaning": dataset.report.as_dict()})
+        return
+    print_pairs(list(_summary(dataset).items()))
+    for line in dataset.report.lines():
+        typer.echo(f"note: {line}")
+    if top:
+        typer.echo()
+        print_table(
+            ["relation", *SPLITS], _relation_rows(dataset, top), "Largest relations, facts in each split"
+        )
+
+
+def _summary(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "source": dataset.source,
+        "entities": dataset.vocab.num_entities,
+        "relations": dataset.vocab.num_relations,
+        **{split: len(dataset.facts(split)) for split in SPLITS},
+    }
+
+
+def _relation_rows(dataset: Dataset, top: int) -> list[list[Any]]:
+    import numpy as np
+
+    count = dataset.vocab.num_relations
+    sizes = np.array([np.bincount(dataset.facts(split)[:, 1], minlength=count) for split in SPLITS])  # [3, R]
+    largest = np.argsort(-sizes.sum(axis=0), kind="stable")[:top]
+    return [[dataset.vocab.relation_label(int(r)), *sizes[:, r].tolist()] for r in largest]
+
+
+@app.command("split", epilog="Example: rnnlogic data split facts.tsv -o my-data --ratios 80/10/10 --seed 1")
+def split(
+    file: Annotated[str, typer.Argument(help="File of facts, or the name of a dataset.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
+    ratios: Annotated[
+        str, typer.Option(help="train/valid/test (default 80/10/10; 30/20/50 for umls and kinship).")
+    ] = "",
+    seed: Seed = 0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the dataset in a folder that is not empty.")
+    ] = False,
+) -> None:
+    """Split facts at random into train, valid and test files; train keeps every entity and relation."""
+    from rnnlogic.data.dataset import load_dataset
+    from rnnlogic.data.readers import stem_of
+    from rnnlogic.data.saving import save_dataset
+    from rnnlogic.data.split import default_ratios, parse_ratios
+
+    wanted = parse_ratios(ratios) if ratios else default_ratios(stem_of(Path(file)))
+    dataset = load_dataset(file, seed=seed, ratios=wanted)
+    save_dataset(dataset, output, force=force)
+    print_pairs([*_summary(dataset).items(), ("written to", output)])
+    for line in dataset.report.lines():
+        typer.echo(f"note: {line}")

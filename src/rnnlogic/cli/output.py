@@ -1,0 +1,63 @@
+"""Printing for all commands: rich tables on a terminal, aligned plain lines otherwise, JSON on request."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import typer
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, with nothing else around it."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
+    """Print rows under headers; columns that hold numbers only are aligned to the right."""
+    if title:
+        typer.echo(title)
+    texts = [[_text(value) for value in row] for row in rows]
+    numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
+    if sys.stdout.isatty():
+        _print_rich(headers, texts, numeric)
+    else:
+        _print_plain(headers, texts, numeric)
+
+
+def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
+    """Print names and values, one pair a line, values aligned."""
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        typer.echo(f"{name:<{width}}  {_text(value)}")
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "-"
+    return (
+        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
+    )
+
+
+def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table()
+    for header, right in zip(headers, numeric, strict=True):
+        table.add_column(header, justify="right" if right else "left")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)
+
+
+def _print_plain(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    for row in (headers, *rows):
+        cells = zip(row, widths, numeric, strict=True)
+        line = "  ".join(f"{cell:>{width}}" if right else f"{cell:<{width}}" for cell, width, right in cells)
+        typer.echo(line.rstrip())

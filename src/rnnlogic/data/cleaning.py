@@ -1,0 +1,150 @@
+"""Cleaning of facts: what is folded, removed or merely noted, and the report that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.errors import DataError
+
+INVERSE_PREFIX = "!"  # files of the public RotatE/RNNLogic code write the inverse of `rel` as `!rel`
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class CleaningReport:
+    """What reading and cleaning found; everything is zero or empty when the data were clean."""
+
+    blank_lines: int = 0
+    header_lines: int = 0
+    bom_files: int = 0
+    crlf_files: int = 0
+    literals: int = 0  # RDF facts with a literal as object, skipped
+    inverse_dropped: int = 0  # `!rel` facts whose forward fact is in the same split
+    inverse_turned: int = 0  # `!rel` facts without it, turned into the forward fact
+    duplicates: Mapping[str, int] = field(default_factory=dict)  # split -> repeated facts removed
+    repeated: Mapping[str, int] = field(default_factory=dict)  # "train in test" -> facts removed from test
+    extra_train: int = 0  # facts beyond the ratio that a seeded split keeps in train for coverage
+    unseen_entities: tuple[str, ...] = ()  # of valid/test, in no train fact; their facts stay
+    unseen_relations: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        unseen = {
+            "unseen_entities": list(self.unseen_entities),
+            "unseen_relations": list(self.unseen_relations),
+        }
+        return asdict(self) | unseen
+
+    def lines(self) -> list[str]:
+        """One sentence for everything that was found; empty when all was clean."""
+        counted = [
+            (self.bom_files, "byte order mark skipped in {} file(s)"),
+            (self.crlf_files, "Windows line ends (CRLF) read in {} file(s)"),
+            (self.header_lines, "{} header line(s) skipped"),
+            (self.blank_lines, "{} blank line(s) skipped"),
+            (self.literals, "{} fact(s) with a literal as object skipped"),
+            (self.inverse_dropped, "{} inverse fact(s) `!rel` dropped: the forward fact is there"),
+            (self.inverse_turned, "{} inverse fact(s) `!rel` turned into forward facts"),
+            *((n, f"{{}} repeated fact(s) removed from {split}") for split, n in self.duplicates.items()),
+            *((n, f"{{}} fact(s) of {_removed(pair)}") for pair, n in self.repeated.items()),
+            (self.extra_train, "{} fact(s) more than the ratio kept in train, to cover all names"),
+            (len(self.unseen_entities), f"{{}} entities never occur in train: {_some(self.unseen_entities)}"),
+            (
+                len(self.unseen_relations),
+                f"{{}} relations never occur in train: {_some(self.unseen_relations)}",
+            ),
+        ]
+        return [text.replace("{}", f"{count:,}", 1) for count, text in counted if count]
+
+
+def _removed(pair: str) -> str:
+    earlier, later = pair.split(" in ")
+    return f"{earlier} removed from {later}"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
+
+
+def fact_keys(facts: Triples, num_entities: int, num_relations: int) -> NDArray[np.int64]:
+    """One integer per fact, in the order of (relation, head, tail)."""
+    if num_relations * num_entities**2 >= 1 << 63:
+        raise DataError(f"{num_entities:,} entities with {num_relations:,} relations exceed 64-bit fact keys")
+    head, relation, tail = (facts[:, i].astype(np.int64) for i in range(3))
+    return np.asarray((relation * num_entities + head) * num_entities + tail)
+
+
+def fold_inverses(
+    splits: Mapping[str, Triples], relations: Mapping[str, int], num_entities: int
+) -> tuple[dict[str, Triples], frozenset[str], dict[str, int]]:
+    """Turn `!rel` facts of known relations round, or drop them where the forward fact is in the same split.
+
+    Gives the new splits, the relation names that are gone, and the counts for the report.
+    """
+    inverses = {name: relations.get(name[1:], -1) for name in relations if name.startswith(INVERSE_PREFIX)}
+    inverses = {name: base for name, base in inverses.items() if base >= 0}
+    forward = np.full(len(relations), -1, np.int32)
+    for name, base in inverses.items():
+        forward[relations[name]] = base
+    counts = {"inverse_dropped": 0, "inverse_turned": 0}
+    if not inverses:
+        return dict(splits), frozenset(), counts
+    folded = {}
+    for split, facts in splits.items():
+        is_inverse = forward[facts[:, 1]] >= 0
+        turned = facts[:, ::-1].copy()
+        turned[:, 1] = forward[facts[:, 1]]
+        facts = np.where(is_inverse[:, None], turned, facts)
+        keys = fact_keys(facts, num_entities, len(relations))
+        dropped = is_inverse & np.isin(keys, keys[~is_inverse])
+        counts["inverse_dropped"] += int(dropped.sum())
+        counts["inverse_turned"] += int(is_inverse.sum() - dropped.sum())
+        folded[split] = facts[~dropped]
+    return folded, frozenset(inverses), counts
+
+
+def drop_duplicates(
+    splits: Mapping[str, Triples], num_entities: int, num_relations: int
+) -> tuple[dict[str, Triples], dict[str, int]]:
+    """Keep the first of repeated facts in every split; how many went, for the splits that had any."""
+    kept, removed = {}, {}
+    for split, facts in splits.items():
+        keys = fact_keys(facts, num_entities, num_relations)
+        in_order = np.sort(keys)  # much faster than np.unique, and clean data need no more
+        if (in_order[1:] == in_order[:-1]).any():
+            _, first = np.unique(keys, return_index=True)
+            removed[split] = len(facts) - len(first)
+            facts = facts[np.sort(first)]
+        kept[split] = facts
+    return kept, removed
+
+
+def drop_repeats(
+    splits: Mapping[str, Triples], num_entities: int, num_relations: int
+) -> tuple[dict[str, Triples], dict[str, int]]:
+    """Remove facts of train from valid and test, and facts of valid from test."""
+    kept, removed = dict(splits), {}
+    keys = {split: fact_keys(facts, num_entities, num_relations) for split, facts in kept.items()}
+    for earlier, later in (("train", "valid"), ("train", "test"), ("valid", "test")):
+        repeats = np.isin(keys[later], keys[earlier])
+        if repeats.any():
+            removed[f"{earlier} in {later}"] = int(repeats.sum())
+            kept[later], keys[later] = kept[later][~repeats], keys[later][~repeats]
+    return kept, removed
+
+
+def unseen_in_train(
+    splits: Mapping[str, Triples], columns: list[int], names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Names in these columns of valid and test that no train fact mentions."""
+    seen, used = np.zeros((2, len(names)), bool)
+    seen[splits["train"][:, columns]] = True
+    for split in ("valid", "test"):
+        used[splits[split][:, columns]] = True
+    return tuple(names[i] for i in np.flatnonzero(used & ~seen))

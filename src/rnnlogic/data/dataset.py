@@ -1,0 +1,164 @@
+"""The dataset (names, train/valid/test facts, cleaning report) and `load_dataset`, which takes anything."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.cleaning import (
+    CleaningReport,
+    drop_duplicates,
+    drop_repeats,
+    fold_inverses,
+    unseen_in_train,
+)
+from rnnlogic.data.files import read_file, read_folder
+from rnnlogic.data.graph import Graph, Triples
+from rnnlogic.data.named import KNOWN, is_name, local_names, read_named
+from rnnlogic.data.readers import UNSPLIT, Names, RawFacts, stem_of, suffix_of
+from rnnlogic.data.split import Ratios, check_ratios, default_ratios, split_facts
+from rnnlogic.data.tables import read_object
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import DataError, RNNLogicError, UnknownNameError
+
+Evidence = Literal["train", "train+valid", "all"]
+EVIDENCE_SPLITS: dict[str, tuple[str, ...]] = {
+    "train": ("train",),
+    "train+valid": ("train", "valid"),
+    "all": ("train", "valid", "test"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Names and facts, split into train, valid and test; immutable."""
+
+    name: str
+    vocab: Vocab
+    train: Triples  # [n, 3] head, relation (< R), tail
+    valid: Triples
+    test: Triples
+    report: CleaningReport = field(default_factory=CleaningReport)
+    source: str = ""  # one line: where the facts came from and how they were split
+    _graphs: dict[str, Graph] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for facts in (self.train, self.valid, self.test):
+            facts.setflags(write=False)
+
+    def __repr__(self) -> str:
+        sizes = f"{self.vocab.num_entities:,} entities, {self.vocab.num_relations:,} relations"
+        facts = "/".join(f"{len(self.facts(split)):,}" for split in EVIDENCE_SPLITS["all"])
+        return f"Dataset({self.name}: {sizes}, {facts} facts)"
+
+    def facts(self, split: str) -> Triples:
+        """The facts of "train", "valid" or "test"."""
+        if split not in EVIDENCE_SPLITS["all"]:
+            raise UnknownNameError("split", split, EVIDENCE_SPLITS["all"])
+        facts: Triples = getattr(self, split)
+        return facts
+
+    def graph(self, evidence: Evidence = "train") -> Graph:
+        """The graph of "train", "train+valid" or "all" facts; built once."""
+        if evidence not in EVIDENCE_SPLITS:
+            raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
+        if evidence not in self._graphs:
+            facts = np.concatenate([self.facts(split) for split in EVIDENCE_SPLITS[evidence]])
+            graph = Graph.from_triples(facts, self.vocab.num_entities, self.vocab.num_relations)
+            self._graphs[evidence] = graph
+        return self._graphs[evidence]
+
+
+def load_dataset(x: Any, *, seed: int = 0, ratios: Ratios | None = None, name: str | None = None) -> Dataset:
+    """Load a knowledge graph from nearly anything.
+
+    `x` is a name (`umls`; folders under $RNNLOGIC_DATA come first), a folder with train/valid/test files, a
+    single file, a pandas or polars frame, a list or array of triples, a PyKEEN dataset or triples factory, or
+    a Dataset. A text that is a name is never taken as a path: write `./umls` for a folder called umls.
+
+    Facts that come without a split are split by `ratios` (train, valid, test) and `seed`, such that train
+    mentions every entity and relation where possible; names get ids in sorted order unless the folder has
+    entities.dict and relations.dict.
+    """
+    if isinstance(x, Dataset):
+        return x if name is None else replace(x, name=name)
+    if ratios is not None:
+        ratios = check_ratios(ratios)
+    own_name, raw = _read(x, resplit=ratios is not None)
+    return _assemble(raw, name or own_name, ratios, seed)
+
+
+def _read(x: Any, resplit: bool) -> tuple[str, RawFacts]:
+    if isinstance(x, str) and is_name(x):
+        return x, read_named(x, keep_split=not resplit)
+    if not isinstance(x, str | os.PathLike):
+        return "facts", read_object(x)
+    path = Path(x)
+    if path.is_dir():
+        return path.resolve().name, read_folder(path)
+    if path.is_file():
+        return stem_of(path), read_file(path)
+    if str(x).lower() in KNOWN:
+        return _read(str(x).lower(), resplit)
+    raise _not_found(x)
+
+
+def _not_found(x: str | os.PathLike[str]) -> RNNLogicError:
+    if not isinstance(x, str) or Path(x).name != x or suffix_of(Path(x)):
+        return DataError("no such file or folder", Path(x))
+    names = [*KNOWN, *(name for name in local_names() if name not in KNOWN)]
+    problem = UnknownNameError("dataset", x, names)
+    return DataError(f"{problem} (known: {', '.join(names)}; nor is there a file or folder of that name)")
+
+
+def _assemble(raw: RawFacts, name: str, ratios: Ratios | None, seed: int) -> Dataset:
+    splits, gone, folded = fold_inverses(raw.splits, raw.relations, len(raw.entities))
+    entities, entity_ids = _final_names(raw.entities, frozenset())
+    relations, relation_ids = _final_names(raw.relations, gone)
+    splits = {split: _renumbered(facts, entity_ids, relation_ids) for split, facts in splits.items()}
+    size = (len(entities), len(relations))
+    splits, duplicates = drop_duplicates(splits, *size)
+    source, extra, repeated = raw.source, 0, dict[str, int]()
+    if UNSPLIT in splits:
+        ratios = ratios or default_ratios(name)
+        splits, extra = split_facts(splits[UNSPLIT], ratios, seed, *size)
+        source += f", seeded {'/'.join(f'{r:g}' for r in ratios)} split, seed {seed}"
+    elif ratios is not None:
+        raise DataError(f"{source} is split already; leave out the ratios, or give all facts as one file")
+    else:
+        splits, repeated = drop_repeats(splits, *size)
+    report = CleaningReport(
+        **asdict(raw.tally),
+        **folded,
+        duplicates=duplicates,
+        repeated=repeated,
+        extra_train=extra,
+        unseen_entities=unseen_in_train(splits, [0, 2], entities),
+        unseen_relations=unseen_in_train(splits, [1], relations),
+    )
+    labels = (_used(raw.entity_labels, entities), _used(raw.relation_labels, relations))
+    vocab = Vocab(entities, relations, *labels)
+    return Dataset(name, vocab, splits["train"], splits["valid"], splits["test"], report, source)
+
+
+def _renumbered(facts: Triples, entity_ids: NDArray[np.int32], relation_ids: NDArray[np.int32]) -> Triples:
+    head, relation, tail = facts.T
+    return np.stack([entity_ids[head], relation_ids[relation], entity_ids[tail]], axis=1)
+
+
+def _final_names(names: Names, gone: frozenset[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
+    """Names in their final order (sorted, unless fixed), and the final id of every id so far."""
+    kept = [name for name in names if name not in gone]
+    final = tuple(kept if names.fixed else sorted(kept))
+    ids = np.full(len(names), -1, np.int32)
+    ids[[names[name] for name in final]] = np.arange(len(final))
+    return final, ids
+
+
+def _used(labels: dict[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    return {name: labels[name] for name in names if name in labels} if labels else {}

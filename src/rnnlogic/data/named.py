@@ -1,0 +1,112 @@
+"""Datasets by name: folders under $RNNLOGIC_DATA, the graphs in PyKEEN's wheel, and PyKEEN's downloads."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rnnlogic.data.files import read_folder, split_files
+from rnnlogic.data.readers import RawFacts
+from rnnlogic.errors import DataError
+
+DATA_VARIABLE = "RNNLOGIC_DATA"
+
+
+@dataclass(frozen=True)
+class KnownDataset:
+    """A dataset that can be had by name; sizes as loaded without `$RNNLOGIC_DATA`."""
+
+    about: str
+    entities: int
+    relations: int
+    train: int
+    valid: int
+    test: int
+    wheel_folder: str | None = None  # in PyKEEN's wheel, hence offline
+    wheel_split: bool = False  # keep the split of PyKEEN's wheel
+    pykeen_class: str | None = None  # downloaded by PyKEEN
+
+
+KNOWN = {
+    "umls": KnownDataset("medical concepts", 135, 46, 1_959, 1_306, 3_264, wheel_folder="umls"),
+    "kinship": KnownDataset("kin terms of a tribe", 104, 25, 3_206, 2_137, 5_343, wheel_folder="kinships"),
+    "nations": KnownDataset(
+        "relations between countries", 14, 55, 1_592, 199, 201, wheel_folder="nations", wheel_split=True
+    ),
+    "fb15k-237": KnownDataset("Freebase", 14_541, 237, 272_115, 17_535, 20_466, pykeen_class="FB15k237"),
+    "wn18rr": KnownDataset("WordNet", 40_943, 11, 86_835, 3_034, 3_134, pykeen_class="WN18RR"),
+}
+
+
+def folder_of(name: str) -> Path | None:
+    """The folder of that name under `$RNNLOGIC_DATA`, if there is one."""
+    root = os.environ.get(DATA_VARIABLE)
+    if not root or name in ("", ".", "..") or Path(name).name != name:
+        return None
+    folder = Path(root) / name
+    return folder if folder.is_dir() else None
+
+
+def local_names() -> dict[str, Path]:
+    """Names and folders under `$RNNLOGIC_DATA` that hold a train file."""
+    root = os.environ.get(DATA_VARIABLE)
+    folders = sorted(p for p in Path(root).iterdir() if p.is_dir()) if root and Path(root).is_dir() else []
+    return {folder.name: folder for folder in folders if "train" in split_files(folder)}
+
+
+def is_name(text: str) -> bool:
+    """Whether the text is the name of a dataset rather than a path."""
+    return text in KNOWN or folder_of(text) is not None
+
+
+def read_named(name: str, *, keep_split: bool = True) -> RawFacts:
+    """Facts of a named dataset; those that the paper splits at random, or if asked for, not yet split."""
+    folder = folder_of(name)
+    if folder is not None:
+        return read_folder(folder)
+    known = KNOWN[name]
+    if known.wheel_folder is None:
+        return _download(name, str(known.pykeen_class))
+    raw = read_folder(_wheel() / "datasets" / known.wheel_folder)
+    raw.source = "PyKEEN wheel"
+    return raw if known.wheel_split and keep_split else raw.merged()
+
+
+def _wheel() -> Path:
+    """Where PyKEEN is installed; found without importing it, which takes seconds."""
+    spec = importlib.util.find_spec("pykeen")
+    if spec is None or not spec.submodule_search_locations:
+        raise DataError("PyKEEN, which ships this dataset, is not installed: pip install pykeen")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _download(name: str, class_name: str) -> RawFacts:
+    try:
+        import pykeen.datasets
+
+        dataset = getattr(pykeen.datasets, class_name)()
+        assert dataset.training is not None  # triggers the download
+        raw = _read_downloaded(dataset)
+    except DataError:
+        raise
+    except Exception as problem:
+        raise DataError(
+            f"dataset {name!r} has to be downloaded, which failed ({type(problem).__name__}). Offline, "
+            f"set {DATA_VARIABLE} to a folder that has {name}/train.txt, {name}/valid.txt and {name}/test.txt"
+        ) from problem
+    raw.source = f"PyKEEN download of {class_name}"
+    return raw
+
+
+def _read_downloaded(dataset: Any) -> RawFacts:
+    """The downloaded files; PyKEEN's own factories leave out facts with entities unseen in train."""
+    if hasattr(dataset, "training_path"):
+        return read_folder(dataset.training_path.parent)
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(dataset.path) as archive:
+        archive.extractall(folder)
+        return read_folder(Path(folder) / dataset.relative_training_path.parent)

@@ -1,0 +1,99 @@
+"""Writing a dataset as a folder that `load_dataset` reads back to the same ids, facts and labels."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.files import (
+    ENTITY_DICT,
+    ENTITY_LABELS,
+    RELATION_DICT,
+    RELATION_LABELS,
+    SPLIT_FILES,
+    split_candidates,
+)
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import DataError
+
+
+def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:
+    """Write train.txt, valid.txt, test.txt, labels, and the .dict files where sorted names would not do.
+
+    Every file appears whole or not at all. A folder that is not empty is refused; with `force` its files are
+    replaced, and other dataset files in it, which would be read along, are removed.
+    """
+    folder = Path(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not force:
+        raise DataError("the folder is not empty; choose another or use force", folder)
+    for split in SPLIT_FILES:
+        if not len(dataset.facts(split)):
+            raise DataError(f"the {split} split of {dataset.name} is empty; split it by other ratios first")
+    texts = _texts(dataset)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        stale = [path for path in _dataset_files(folder) if path.name not in texts]
+        _write(texts, folder)
+    except OSError as problem:
+        raise DataError(f"cannot be written ({problem.strerror or problem})", folder) from None
+    for path in stale:
+        path.unlink()
+    return folder
+
+
+def _texts(dataset: Dataset) -> dict[str, list[str]]:
+    """Lines of every file to write."""
+    vocab = dataset.vocab
+    texts = {f"{split}.txt": _fact_lines(dataset.facts(split), vocab) for split in SPLIT_FILES}
+    if not _names_follow_from_facts(dataset):
+        texts[ENTITY_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.entities)]
+        texts[RELATION_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.relations)]
+    labels = {
+        ENTITY_LABELS: _label_lines(vocab.entity_labels),
+        RELATION_LABELS: _label_lines(vocab.relation_labels),
+    }
+    return texts | {name: lines for name, lines in labels.items() if lines}
+
+
+def _fact_lines(facts: Triples, vocab: Vocab) -> list[str]:
+    entities, relations = vocab.entities, vocab.relations
+    return [f"{entities[h]}\t{relations[r]}\t{entities[t]}" for h, r, t in facts.tolist()]
+
+
+def _label_lines(labels: Mapping[str, str]) -> list[str]:
+    return [f"{name}\t{label}" for name, label in labels.items()]
+
+
+def _names_follow_from_facts(dataset: Dataset) -> bool:
+    facts = np.concatenate([dataset.facts(split) for split in SPLIT_FILES])
+    vocab = dataset.vocab
+    return (
+        _is_sorted(vocab.entities)
+        and _is_sorted(vocab.relations)
+        and len(np.unique(facts[:, [0, 2]])) == vocab.num_entities
+        and len(np.unique(facts[:, 1])) == vocab.num_relations
+    )
+
+
+def _is_sorted(names: tuple[str, ...]) -> bool:
+    return all(a < b for a, b in pairwise(names))
+
+
+def _dataset_files(folder: Path) -> list[Path]:
+    extras = (folder / name for name in (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS))
+    return [*(path for _, path in split_candidates(folder)), *(path for path in extras if path.is_file())]
+
+
+def _write(texts: Mapping[str, Iterable[str]], folder: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as temporary:
+        for name, lines in texts.items():
+            with (Path(temporary) / name).open("w", encoding="utf-8", newline="\n") as file:
+                file.writelines(line + "\n" for line in lines)
+        for name in texts:
+            (Path(temporary) / name).replace(folder / name)

@@ -1,0 +1,91 @@
+"""Where the right answers stand among all entities: counts of better and tied candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.errors import RNNLogicError
+
+Pairs = tuple[NDArray[np.integer], NDArray[np.integer]]  # rows [f] and entities [f], index arrays
+
+
+class UndefinedScoreError(RNNLogicError):
+    """A query has a score that is not a number, so its answer has no rank."""
+
+    def __init__(self, row: int, entity: int) -> None:
+        self.row, self.entity = row, entity
+        super().__init__(f"query {row} cannot be ranked: the score of entity {entity} is not a number (NaN)")
+
+
+@dataclass(frozen=True, eq=False)
+class Ranks:
+    """For each of n queries, how many candidates beat the answer, how many equal it, how many there are."""
+
+    better: NDArray[np.int64]  # [n] candidates scored strictly higher than the answer
+    tied: NDArray[np.int64]  # [n] candidates with the answer's score, the answer included
+    candidates: NDArray[np.int64]  # [n] candidates in all, the answer included
+
+    def __len__(self) -> int:
+        return len(self.better)
+
+    def select(self, queries: slice | NDArray[np.integer] | NDArray[np.bool_]) -> Ranks:
+        """The ranks of some of the queries: a slice, a mask or indices."""
+        return Ranks(self.better[queries], self.tied[queries], self.candidates[queries])
+
+    @staticmethod
+    def concatenate(parts: Sequence[Ranks]) -> Ranks:
+        """One after another."""
+        return Ranks(
+            np.concatenate([part.better for part in parts]),
+            np.concatenate([part.tied for part in parts]),
+            np.concatenate([part.candidates for part in parts]),
+        )
+
+
+def rank_answers(
+    scores: NDArray[np.floating],  # [B, E]
+    answers: NDArray[np.integer],  # [B]
+    filtered: Pairs,  # (row, entity) pairs to leave out; a row's own answer always stays
+) -> Ranks:
+    """Compare each row's answer with all entities that are not filtered.
+
+    A score of -inf marks an unreached entity: such an answer is tied with every other unreached candidate,
+    behind all reached ones. NaN raises `UndefinedScoreError`.
+    """
+    _refuse_nan(scores)
+    num_rows, num_entities = scores.shape
+    answer_scores = scores[np.arange(num_rows), answers]  # [B]
+    rows, entities = _others(filtered, answers, num_entities)
+    left_out, limits = scores[rows, entities], answer_scores[rows]
+
+    def per_row(pairs: NDArray[np.integer]) -> NDArray[np.int64]:
+        return np.bincount(pairs, minlength=num_rows)
+
+    above = np.count_nonzero(scores > answer_scores[:, None], axis=1)
+    equal = np.count_nonzero(scores == answer_scores[:, None], axis=1)
+    return Ranks(
+        better=above - per_row(rows[left_out > limits]),
+        tied=equal - per_row(rows[left_out == limits]),
+        candidates=num_entities - per_row(rows),
+    )
+
+
+def _refuse_nan(scores: NDArray[np.floating]) -> None:
+    undefined = np.isnan(scores.min(axis=1))  # min passes NaN on and needs no array of the size of scores
+    if undefined.any():
+        row = int(np.argmax(undefined))
+        raise UndefinedScoreError(row, int(np.argmax(np.isnan(scores[row]))))
+
+
+def _others(filtered: Pairs, answers: NDArray[np.integer], num_entities: int) -> Pairs:
+    """The filtered pairs, each once, without the answers themselves."""
+    rows, entities = (np.asarray(column, dtype=np.int64) for column in filtered)
+    keys = rows * num_entities + entities
+    if np.any(keys[1:] <= keys[:-1]):
+        rows, entities = np.divmod(np.unique(keys), num_entities)
+    keep = entities != answers[rows]
+    return rows[keep], entities[keep]

@@ -1,0 +1,91 @@
+"""The result of an evaluation: all ranks, and the metrics computed from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics
+from rnnlogic.evaluation.ranks import Ranks
+
+Side = Literal["both", "tail", "head"]
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Ranks of all queries that were asked; sides and relations are ways to group them."""
+
+    dataset: str
+    split: str
+    evidence: str
+    seconds: float
+    sides: tuple[Side, ...]  # the groups there are: both, tail, head, or the one side asked
+    relations: tuple[str, ...]  # names of relations 0..R-1
+    asked: NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer; sorted by relation, head, answer
+    ranks: Ranks  # of the n queries
+
+    @property
+    def queries(self) -> int:
+        """Number of queries asked."""
+        return len(self.asked)
+
+    def metrics(self, side: Side = "both", tie_rule: TieRule = "expected") -> Metrics:
+        """MRR, MR and hits of one side."""
+        if side not in self.sides:
+            raise RNNLogicError(f"side {side!r} was not evaluated; this report has {', '.join(self.sides)}")
+        return metrics(self.ranks.select(self._on(side, self.asked)), tie_rule)
+
+    def by_relation(self) -> dict[str, dict[str, Any]]:
+        """For each relation asked about: the number of queries, and for each side the expected metrics."""
+        relation = self.asked[:, 1] % len(self.relations)
+        order = np.argsort(relation, kind="stable")
+        found, starts = np.unique(relation[order], return_index=True)
+        groups = np.split(order, starts[1:])
+        return {self.relations[r]: self._of_group(group) for r, group in zip(found, groups, strict=True)}
+
+    def as_dict(self, relations: bool = False) -> dict[str, Any]:
+        """The JSON shape of every evaluation: what was asked, then the metrics by side and tie rule."""
+        result: dict[str, Any] = {
+            "dataset": self.dataset,
+            "split": self.split,
+            "evidence": self.evidence,
+            "queries": self.queries,
+            "seconds": self.seconds,
+        }
+        for side in self.sides:
+            result[side] = {rule: self.metrics(side, rule) for rule in TIE_RULES}
+        if relations:
+            result["relations"] = self.by_relation()
+        return result
+
+    def table(self) -> list[dict[str, str | float]]:
+        """One row for each side and tie rule: side, ties, queries and the metrics."""
+        return [
+            {
+                "side": side,
+                "ties": rule,
+                "queries": int(np.count_nonzero(self._on(side, self.asked))),
+                **self.metrics(side, rule),
+            }
+            for side in self.sides
+            for rule in TIE_RULES
+        ]
+
+    def _on(self, side: Side, queries: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Which of the queries [k, 3] belong to a side, [k]."""
+        if side == "both":
+            return np.ones(len(queries), dtype=bool)
+        is_tail: NDArray[np.bool_] = queries[:, 1] < len(self.relations)
+        return is_tail if side == "tail" else ~is_tail
+
+    def _of_group(self, group: NDArray[np.intp]) -> dict[str, Any]:
+        result: dict[str, Any] = {"queries": len(group)}
+        values = query_metrics(self.ranks.select(group))
+        for side in self.sides:
+            mask = self._on(side, self.asked[group])
+            result[side] = mean_metrics({name: column[mask] for name, column in values.items()})
+        return result

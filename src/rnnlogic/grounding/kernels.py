@@ -1,0 +1,258 @@
+"""Compiled kernels that count grounding paths; every public one has a plain twin in `reference.py`.
+
+All work on one head relation and one batch of queries. The trie is walked outside and the batch inside, so
+that the rows of one relation stay in cache. A query's own fact (head, relation, hidden tail) is left out in
+both directions; a hidden tail of -1 hides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import GraphArrays
+from rnnlogic.grounding.trie import Trie
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _compiled(function: Function) -> Function:
+    """Compile on first use, keep on disk, release the GIL."""
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+_LOG1P = np.log1p(np.arange(1024.0))
+
+
+@_compiled
+def _edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np.int64]:
+    """Range of the edges of (relation, head) in `graph.tails`."""
+    if graph.direct.shape[0] > 0:
+        return np.int64(graph.direct[relation, head]), np.int64(graph.direct[relation, head + 1])
+    lo, hi = graph.relation_rows[relation], graph.relation_rows[relation + 1]
+    end = hi
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if graph.row_head[middle] < head:
+            lo = middle + 1
+        else:
+            hi = middle
+    if lo == end or graph.row_head[lo] != head:
+        return np.int64(0), np.int64(0)
+    return graph.row_edges[lo], graph.row_edges[lo + 1]
+
+
+@_compiled
+def _hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int) -> tuple[int, int]:
+    """From and to entity of the edge that this step must not use; (-1, -1) for none."""
+    if hidden >= 0:
+        if step == relation:
+            return head, hidden
+        if step == inverse:
+            return hidden, head
+    return -1, -1
+
+
+@_compiled
+def _room(entities: Any, counts: Any, used: int, need: int) -> Any:
+    """The two buffers, grown so that `need` more entries fit after `used`."""
+    if used + need <= len(entities):
+        return entities, counts
+    size = max(2 * len(entities), used + need)
+    more_entities, more_counts = np.empty(size, entities.dtype), np.empty(size, counts.dtype)
+    more_entities[:used] = entities[:used]
+    more_counts[:used] = counts[:used]
+    return more_entities, more_counts
+
+
+@_compiled
+def _step(
+    graph: GraphArrays,
+    step: int,
+    hidden_from: int,
+    hidden_to: int,
+    stack: NDArray[np.int32],
+    stack_count: NDArray[Any],
+    lo: int,
+    hi: int,
+    start: int,
+    sums: NDArray[Any],
+) -> int:
+    """Walk one step from the entities stack[lo:hi]; what is reached goes to stack[start:end]. Returns end.
+
+    `sums` is all zero, one entry an entity, and is left so.
+    """
+    end = start
+    if hi - lo == 1:  # no two walks can meet
+        entity = stack[lo]
+        first, last = _edges_of(graph, step, entity)
+        for edge in range(first, last):
+            tail = graph.tails[edge]
+            stack[end], stack_count[end] = tail, stack_count[lo]
+            end += entity != hidden_from or tail != hidden_to
+        return end
+    for i in range(lo, hi):
+        entity, count = stack[i], stack_count[i]
+        first, last = _edges_of(graph, step, entity)
+        for edge in range(first, last):
+            tail = graph.tails[edge]
+            if entity == hidden_from and tail == hidden_to:
+                continue
+            before = sums[tail]
+            stack[end] = tail
+            end += before == 0
+            sums[tail] = before + count
+    for i in range(start, end):
+        stack_count[i] = sums[stack[i]]
+        sums[stack[i]] = 0
+    return end
+
+
+@_compiled
+def ground_counts(
+    graph: GraphArrays,
+    trie: Trie,
+    heads: NDArray[np.int32],
+    hidden: NDArray[np.int32],
+    relation: int,
+    inverse: int,
+    sums: NDArray[Any],
+    limit: int,
+) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
+    """Walk counts of every body of the trie from every query head.
+
+    Returns entity [n], count [n] (of the dtype of `sums`, a zero array [E]) and ptr [bodies * queries + 1]:
+    body k reaches from query q the entities entity[ptr[i] : ptr[i + 1]] with i = k * queries + q, in order of
+    first visit. With several queries and more than `limit` results it gives up and returns an empty ptr.
+    """
+    queries, slack = len(heads), len(sums) + 1
+    levels = trie.depth.max() + 1
+    # What is reached on the way to the current node: for every depth, one after the other, for every query.
+    stack, stack_count = np.empty(queries + slack, np.int32), np.empty(queries + slack, sums.dtype)
+    span = np.zeros((levels, queries + 1), np.int64)  # stack[span[depth, q] : span[depth, q + 1]]
+    out, out_count = np.empty(4 * slack, np.int32), np.empty(4 * slack, sums.dtype)
+    used = 0
+    ptr = np.zeros(len(trie.body) * queries + 1, np.int64)
+    stack[:queries], stack_count[:queries] = heads, 1
+    span[0] = np.arange(queries + 1)
+    node = 0
+    while node < len(trie.depth):
+        depth, step, ends = trie.depth[node], trie.relation[node], trie.ends[node]
+        if depth > 0:
+            place = span[depth - 1, queries]
+            for q in range(queries):
+                span[depth, q] = place
+                lo, hi = span[depth - 1, q], span[depth - 1, q + 1]
+                if lo < hi:
+                    hidden_from, hidden_to = _hidden_edge(step, relation, inverse, heads[q], hidden[q])
+                    stack, stack_count = _room(stack, stack_count, place, slack)
+                    place = _step(
+                        graph, step, hidden_from, hidden_to, stack, stack_count, lo, hi, place, sums
+                    )
+            span[depth, queries] = place
+        first, last = span[depth, 0], span[depth, queries]
+        if ends >= 0:
+            out, out_count = _room(out, out_count, used, last - first)
+            out[used : used + last - first] = stack[first:last]
+            out_count[used : used + last - first] = stack_count[first:last]
+            ptr[ends * queries + 1 : (ends + 1) * queries + 1] = span[depth, 1:] - span[depth, :-1]
+            used += last - first
+            if used > limit and queries > 1:
+                return out[:0], out_count[:0], ptr[:0]
+        node = node + 1 if first < last else trie.after[node]
+    return out[:used], out_count[:used], np.cumsum(ptr)
+
+
+@_compiled
+def _feature(count: Any, logarithm: bool) -> float:
+    """What a walk count contributes per unit of rule weight: the count itself, or log(1 + count)."""
+    if not logarithm:
+        return float(count)
+    return float(_LOG1P[count]) if count < len(_LOG1P) else float(np.log1p(float(count)))
+
+
+@_compiled
+def add_scores(
+    entity: NDArray[np.int32],
+    count: NDArray[Any],
+    ptr: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    logarithm: bool,
+    scores: NDArray[np.float64],
+) -> None:
+    """Add weight times feature of every grounded body to scores [queries, E]; -inf means not reached so far.
+
+    Bodies are added in order, so entities with equal counts get bit-equal scores.
+    """
+    queries = scores.shape[0]
+    for q in range(queries):
+        row = scores[q]
+        for k in range(len(weights)):
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                before = row[entity[i]]
+                row[entity[i]] = (0.0 if before == -np.inf else before) + weights[k] * _feature(
+                    count[i], logarithm
+                )
+
+
+@_compiled
+def score_gradient(
+    entity: NDArray[np.int32],
+    count: NDArray[Any],
+    ptr: NDArray[np.int64],
+    upstream: NDArray[np.float64],
+    logarithm: bool,
+) -> NDArray[np.float64]:
+    """Derivative of sum(upstream * scores) with respect to each body's weight; upstream [queries, E]."""
+    queries = upstream.shape[0]
+    gradient = np.zeros((len(ptr) - 1) // max(queries, 1))
+    for q in range(queries):
+        row = upstream[q]
+        for k in range(len(gradient)):
+            total = 0.0
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                total += row[entity[i]] * _feature(count[i], logarithm)
+            gradient[k] += total
+    return gradient
+
+
+@_compiled
+def group_by_candidate(
+    entity: NDArray[np.int32], count: NDArray[Any], ptr: NDArray[np.int64], queries: int, num_entities: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Turn grounded bodies into candidates (query, entity), each with its bodies and counts.
+
+    Returns query [c], entity [c], ptr [c+1], body [n], count [n]; candidates ascend by query and entity, the
+    bodies of one candidate ascend.
+    """
+    bodies = (len(ptr) - 1) // max(queries, 1)
+    body_of, count_of = np.empty(len(entity), np.int32), np.empty(len(entity), count.dtype)
+    query_of, entity_of = np.empty(len(entity), np.int64), np.empty(len(entity), np.int32)
+    end_of = np.empty(len(entity) + 1, np.int64)
+    size, touched = np.zeros(num_entities, np.int64), np.empty(num_entities, np.int32)
+    candidates, filled = 0, 0
+    end_of[0] = 0
+    for q in range(queries):
+        reached = 0
+        for k in range(bodies):
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                touched[reached] = entity[i]
+                reached += size[entity[i]] == 0
+                size[entity[i]] += 1
+        for e in np.sort(touched[:reached]):
+            query_of[candidates], entity_of[candidates] = q, e
+            filled += size[e]
+            size[e] = filled - size[e]  # from here on: where the candidate's next body goes
+            candidates += 1
+            end_of[candidates] = filled
+        for k in range(bodies):
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                place = size[entity[i]]
+                body_of[place], count_of[place] = k, count[i]
+                size[entity[i]] = place + 1
+        size[touched[:reached]] = 0
+    return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], body_of, count_of

@@ -1,0 +1,136 @@
+"""Plain-Python twins of the kernels: same signatures, same results, written to be read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import GraphArrays
+from rnnlogic.grounding.trie import Trie
+
+
+def ground_counts(
+    graph: GraphArrays,
+    trie: Trie,
+    heads: NDArray[np.int32],
+    hidden: NDArray[np.int32],
+    relation: int,
+    inverse: int,
+    sums: NDArray[Any],
+    limit: int,
+) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
+    """Walk counts of every body of the trie from every query head."""
+    cells = []  # per body, per query: entity -> number of walks
+    for body in bodies_of(trie):
+        for head, tail in zip(heads.tolist(), hidden.tolist(), strict=True):
+            own_fact = {(head, relation, tail), (tail, inverse, head)} if tail >= 0 else set()
+            cells.append(walk_counts(graph, head, body, own_fact))
+    ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
+    if ptr[-1] > limit and len(heads) > 1:
+        return np.empty(0, np.int32), np.empty(0, sums.dtype), ptr[:0]
+    entity = np.array([e for cell in cells for e in cell], np.int32)
+    count = np.array([c for cell in cells for c in cell.values()], sums.dtype)
+    return entity, count, ptr
+
+
+def walk_counts(
+    graph: GraphArrays, head: int, body: tuple[int, ...], own_fact: set[tuple[int, int, int]]
+) -> dict[int, int]:
+    """Number of walks along `body` from `head` to each entity reached, never over a fact in `own_fact`."""
+    reached = {head: 1}
+    for relation in body:
+        following: dict[int, int] = {}
+        for entity, count in reached.items():
+            for tail in tails_of(graph, relation, entity):
+                if (entity, relation, tail) not in own_fact:
+                    following[tail] = following.get(tail, 0) + count
+        reached = following
+    return reached
+
+
+def tails_of(graph: GraphArrays, relation: int, head: int) -> list[int]:
+    """Tails of (head, relation), ascending."""
+    for row in range(graph.relation_rows[relation], graph.relation_rows[relation + 1]):
+        if graph.row_head[row] == head:
+            return [int(tail) for tail in graph.tails[graph.row_edges[row] : graph.row_edges[row + 1]]]
+    return []
+
+
+def bodies_of(trie: Trie) -> list[tuple[int, ...]]:
+    """The bodies of a trie, in the order in which they end."""
+    bodies: list[tuple[int, ...]] = []
+    path: list[int] = []
+    for relation, depth, ends in zip(
+        trie.relation.tolist(), trie.depth.tolist(), trie.ends.tolist(), strict=True
+    ):
+        if depth > 0:
+            path = [*path[: depth - 1], relation]
+        if ends >= 0:
+            bodies.append(tuple(path))
+    return bodies
+
+
+def _feature(count: float, logarithm: bool) -> float:
+    return math.log1p(count) if logarithm else float(count)
+
+
+def _cells(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]:
+    """(body, query, positions of its results) for every body and query."""
+    return [(row // queries, row % queries, range(ptr[row], ptr[row + 1])) for row in range(len(ptr) - 1)]
+
+
+def add_scores(
+    entity: NDArray[np.int32],
+    count: NDArray[Any],
+    ptr: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    logarithm: bool,
+    scores: NDArray[np.float64],
+) -> None:
+    """Add weight times feature of every grounded body to scores [queries, E]; -inf means not reached yet."""
+    for body, query, positions in _cells(ptr, len(scores)):
+        for i in positions:
+            before = scores[query, entity[i]]
+            gain = weights[body] * _feature(count[i], logarithm)
+            scores[query, entity[i]] = gain + (0.0 if before == -np.inf else before)
+
+
+def score_gradient(
+    entity: NDArray[np.int32],
+    count: NDArray[Any],
+    ptr: NDArray[np.int64],
+    upstream: NDArray[np.float64],
+    logarithm: bool,
+) -> NDArray[np.float64]:
+    """Derivative of sum(upstream * scores) with respect to each body's weight; upstream [queries, E]."""
+    gradient = np.zeros((len(ptr) - 1) // max(len(upstream), 1))
+    for body, query, positions in _cells(ptr, len(upstream)):
+        for i in positions:
+            gradient[body] += upstream[query, entity[i]] * _feature(count[i], logarithm)
+    return gradient
+
+
+def group_by_candidate(
+    entity: NDArray[np.int32],
+    count: NDArray[Any],
+    ptr: NDArray[np.int64],
+    queries: int,
+    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Turn grounded bodies into candidates (query, entity), each with its bodies and counts."""
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for body, query, positions in _cells(ptr, queries):
+        for i in positions:
+            found.setdefault((query, int(entity[i])), []).append((body, count[i]))
+    candidates = sorted(found)
+    lists = [found[candidate] for candidate in candidates]
+    return (
+        np.array([query for query, _ in candidates], np.int64),
+        np.array([e for _, e in candidates], np.int32),
+        np.append(0, np.cumsum([len(bodies) for bodies in lists], dtype=np.int64)),
+        np.array([body for bodies in lists for body, _ in bodies], np.int32),
+        np.array([n for bodies in lists for _, n in bodies], count.dtype),
+    )

@@ -1,0 +1,226 @@
+"""Chain rules, and their text: `hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)`, or short `hobby <- friend & hobby`.
+
+    rule  = atom arrow body            arrow = "<-" | "<=" | "←" | ":-"
+    body  = "true" | atom { and atom } and   = "&" | "∧" | ","
+    atom  = name [ "(" word "," word ")" ]      (all atoms of a rule have variables, or none has)
+    name  = ( word | quoted ) { "^-1" }
+
+A word has letters, digits and `_ . / : # + -`; any other relation name stands in double quotes with the
+escapes of JSON. The body `true` is the empty walk: X = Y. What follows a `#` between tokens is a comment.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.errors import RuleError, UnknownNameError
+
+TRUE = "true"
+_WORD = r"(?!#|:-)(?:[\w./#+\-]++|:(?!-))++"
+_TOKEN_KINDS = {
+    "blank": r"\s+|#[^\n]*",
+    "arrow": "<-|<=|←|:-",
+    "word": _WORD,
+    "quoted": r'"(?:[^"\\]|\\.)*"?',
+    "inverse": re.escape(INVERSE),
+    "open": r"\(",
+    "close": r"\)",
+    "comma": ",",
+    "and": "[&∧]",
+    "unknown": ".",
+}
+_TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKEN_KINDS.items()), re.DOTALL)
+_PLAIN_NAME = re.compile(_WORD)
+
+
+class Rule(NamedTuple):
+    """`head` follows from walking the relations of `body` one after the other; relation ids 0..2R-1."""
+
+    head: int
+    body: tuple[int, ...]
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether this is r <- r, which says nothing."""
+        return self.body == (self.head,)
+
+
+def parse_rule(text: str, vocab: Vocab) -> Rule:
+    """Read a rule in the long or the short form; `RuleError` names the column and what was expected."""
+    return _Parser(text, vocab).rule()
+
+
+def format_rule(
+    rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long", labels: bool = False
+) -> str:
+    """Write a rule as text that `parse_rule` reads back; with `labels`, as display names for people only."""
+    if not all(0 <= relation < 2 * vocab.num_relations for relation in (rule.head, *rule.body)):
+        raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
+    if style == "short":
+        body = " & ".join(_relation_text(relation, vocab, labels) for relation in rule.body)
+        return f"{_relation_text(rule.head, vocab, labels)} <- {body or TRUE}"
+    chain = _variables(len(rule.body))
+    head = f"{_relation_text(rule.head, vocab, labels)}({chain[0]},{chain[-1]})"
+    atoms = [
+        _atom_text(relation, left, right, vocab, labels)
+        for relation, left, right in zip(rule.body, chain, chain[1:], strict=False)
+    ]
+    return f"{head} <- {' & '.join(atoms) or TRUE}"
+
+
+def _variables(length: int) -> list[str]:
+    """The variables along a body of this length: X, Z1, Z2, ..., Y."""
+    if length == 0:
+        return ["X"]
+    between = ["Z"] if length == 2 else [f"Z{i}" for i in range(1, length)]
+    return ["X", *between, "Y"]
+
+
+def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool) -> str:
+    if relation >= vocab.num_relations:
+        relation, left, right = vocab.inverse(relation), right, left
+    return f"{_relation_text(relation, vocab, labels)}({left},{right})"
+
+
+def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
+    is_inverse = relation >= vocab.num_relations
+    base = vocab.inverse(relation) if is_inverse else relation
+    name = vocab.relations[base]
+    if labels:
+        name = vocab.relation_labels.get(name, name)
+    if name == TRUE or not _PLAIN_NAME.fullmatch(name):
+        name = json.dumps(name, ensure_ascii=False)
+    return name + INVERSE if is_inverse else name
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int  # 0-based position in the rule's text
+
+
+class _Atom(NamedTuple):
+    relation: int
+    variables: tuple[_Token, ...]  # two, or none in the short form
+
+
+class _Parser:
+    """Recursive descent over the tokens of one rule."""
+
+    def __init__(self, text: str, vocab: Vocab) -> None:
+        self.text, self.vocab = text, vocab
+        self.tokens = _tokens(text)
+        self.upcoming = next(self.tokens)
+
+    def rule(self) -> Rule:
+        head = self.atom(with_variables=None)
+        self.take("arrow", "an arrow '<-'")
+        body = self.body(with_variables=bool(head.variables))
+        if self.upcoming.kind != "end":
+            raise self.error(self.upcoming, "expected '&' or the end of the rule")
+        if not head.variables:
+            return Rule(head.relation, tuple(atom.relation for atom in body))
+        return Rule(head.relation, self.chain(head, body))
+
+    def body(self, with_variables: bool) -> list[_Atom]:
+        if self.upcoming.kind == "word" and self.upcoming.text == TRUE:
+            self.advance()
+            return []
+        atoms = [self.atom(with_variables)]
+        while self.upcoming.kind in ("and", "comma"):
+            self.advance()
+            atoms.append(self.atom(with_variables))
+        return atoms
+
+    def atom(self, with_variables: bool | None) -> _Atom:
+        """One atom; the head (`None`) decides whether the rule has variables."""
+        relation = self.relation()
+        if with_variables is None:
+            with_variables = self.upcoming.kind == "open"
+        if not with_variables:
+            return _Atom(relation, ())
+        self.take("open", "'(' and two variables")
+        first = self.take("word", "a variable")
+        self.take("comma", "','")
+        second = self.take("word", "a variable")
+        self.take("close", "')'")
+        return _Atom(relation, (first, second))
+
+    def relation(self) -> int:
+        token = self.upcoming
+        if token.kind not in ("word", "quoted"):
+            raise self.error(token, "expected a relation name")
+        self.advance()
+        relation = self.lookup(token)
+        while self.upcoming.kind == "inverse":
+            self.advance()
+            relation = self.vocab.inverse(relation)
+        return relation
+
+    def lookup(self, token: _Token) -> int:
+        try:
+            name = token.text if token.kind == "word" else json.loads(token.text, strict=False)
+            return self.vocab.relation_id(name)
+        except json.JSONDecodeError as error:
+            reason = error.msg.lower().removesuffix(" starting at")
+            raise self.error(token, f"bad quoted name ({reason})", found=False) from None
+        except UnknownNameError as error:
+            raise self.error(token, str(error), found=False) from None
+
+    def chain(self, head: _Atom, body: list[_Atom]) -> tuple[int, ...]:
+        """The relations along the body, each turned so that it leads on from the one before."""
+        first, last = head.variables
+        if not body and first.text != last.text:
+            raise self.error(last, f"expected {first.text!r} twice with the body 'true'")
+        if body and first.text == last.text:
+            raise self.error(last, f"expected a variable other than {first.text!r}")
+        relations, seen, here = [], {first.text, last.text}, first.text
+        for i, atom in enumerate(body, start=1):
+            end = self.other_end(atom, here)
+            relations.append(atom.relation if end is atom.variables[1] else self.vocab.inverse(atom.relation))
+            if i == len(body) and end.text != last.text:
+                raise self.error(end, f"expected {last.text!r}, where the chain has to end")
+            if i < len(body) and end.text in seen:
+                raise self.error(end, "expected a new variable that leads to the next atom")
+            here = end.text
+            seen.add(here)
+        return tuple(relations)
+
+    def other_end(self, atom: _Atom, here: str) -> _Token:
+        """The second variable of an atom whose first, in either direction, has to be `here`."""
+        left, right = atom.variables
+        if left.text == here:
+            return right
+        if right.text == here:
+            return left
+        raise self.error(left, f"expected the chain variable {here!r} in this atom")
+
+    def take(self, kind: str, expected: str) -> _Token:
+        token = self.upcoming
+        if token.kind != kind:
+            raise self.error(token, f"expected {expected}")
+        self.advance()
+        return token
+
+    def advance(self) -> None:
+        self.upcoming = next(self.tokens)
+
+    def error(self, token: _Token, message: str, found: bool = True) -> RuleError:
+        if found:
+            message += ", found the end" if token.kind == "end" else f", found {token.text!r}"
+        shown = re.sub(r"\s", " ", self.text)
+        return RuleError(f"column {token.start + 1}: {message}\n  {shown}\n  {' ' * token.start}^")
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    for match in _TOKEN.finditer(text):
+        kind = match.lastgroup or ""
+        if kind != "blank":
+            yield _Token(kind, match.group(), match.start())
+    end = _Token("end", "", len(text))
+    while True:
+        yield end

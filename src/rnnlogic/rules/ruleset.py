@@ -1,0 +1,176 @@
+"""An ordered set of rules, kept as columns that kernels can read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.rule import Rule, parse_rule
+
+
+class RuleSet:
+    """Immutable sequence of different rules; of repeated rules the first one stays.
+
+    Rule i is `heads[i] <- body[body_ptr[i]:body_ptr[i + 1]]`.
+    """
+
+    heads: NDArray[np.int32]  # [n]
+    body_ptr: NDArray[np.int64]  # [n+1]
+    body: NDArray[np.int32]  # [total body length]
+
+    def __init__(
+        self, heads: NDArray[np.int32], body_ptr: NDArray[np.int64], body: NDArray[np.int32]
+    ) -> None:
+        """For internal use: columns of rules known to differ. Others call `from_rules` or `from_text`."""
+        for array in (heads, body_ptr, body):
+            array.setflags(write=False)
+        self.heads, self.body_ptr, self.body = heads, body_ptr, body
+
+    @classmethod
+    def from_rules(cls, rules: Iterable[Rule]) -> RuleSet:
+        """Collect rules in order; repeated ones are dropped."""
+        distinct = list(dict.fromkeys(rules))
+        heads = np.array([rule.head for rule in distinct], dtype=np.int32)
+        body_ptr = np.zeros(len(distinct) + 1, dtype=np.int64)
+        np.cumsum([len(rule.body) for rule in distinct], out=body_ptr[1:])
+        body = np.fromiter(chain.from_iterable(rule.body for rule in distinct), np.int32, int(body_ptr[-1]))
+        if min(heads.min(initial=0), body.min(initial=0)) < 0:
+            raise ValueError("relation ids of rules must not be negative")
+        return cls(heads, body_ptr, body)
+
+    @classmethod
+    def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
+        """Read one rule per line, blank lines and `#` comments aside; `RuleError` names line and column."""
+        return cls.from_rules(parse_lines(text.split("\n") if isinstance(text, str) else text, vocab))
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+    def __iter__(self) -> Iterator[Rule]:
+        body, ends = self.body.tolist(), self.body_ptr.tolist()
+        for i, head in enumerate(self.heads.tolist()):
+            yield Rule(head, tuple(body[ends[i] : ends[i + 1]]))
+
+    @overload
+    def __getitem__(self, key: int | np.integer) -> Rule: ...
+    @overload
+    def __getitem__(self, key: slice | ArrayLike) -> RuleSet: ...
+    def __getitem__(self, key: int | np.integer | slice | ArrayLike) -> Rule | RuleSet:
+        """The rule of one id, or the rules of a slice, an array of ids or a mask, in that order."""
+        if isinstance(key, int | np.integer):
+            i = range(len(self))[key]
+            return Rule(
+                int(self.heads[i]), tuple(self.body[self.body_ptr[i] : self.body_ptr[i + 1]].tolist())
+            )
+        if not isinstance(key, slice):
+            key = np.asarray(key)
+            key = key if key.size else key.astype(np.int64)
+        ids = np.arange(len(self))[key]
+        return self._take(ids[np.sort(np.unique(ids, return_index=True)[1])])
+
+    def __contains__(self, rule: object) -> bool:
+        return rule in self._ids
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RuleSet) and all(
+            np.array_equal(mine, theirs) for mine, theirs in zip(self._columns, other._columns, strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(column.tobytes() for column in self._columns))
+
+    def __or__(self, other: RuleSet) -> RuleSet:
+        """These rules, then those of `other` that are new."""
+        return RuleSet.from_rules(chain(self, other))
+
+    def __repr__(self) -> str:
+        return (
+            f"RuleSet({len(self):,} rules, {len(self.head_relations()):,} heads, "
+            f"longest body {self.max_length})"
+        )
+
+    def index(self, rule: Rule) -> int:
+        """Id of a rule; ValueError if it is not here."""
+        try:
+            return self._ids[rule]
+        except KeyError:
+            raise ValueError(f"{rule} is not in {self!r}") from None
+
+    def by_head(self, relation: int) -> NDArray[np.int64]:
+        """Ids of the rules with this head, ascending."""
+        order, starts = self._head_index
+        if not 0 <= relation < len(starts) - 1:
+            return order[:0]
+        return order[starts[relation] : starts[relation + 1]]
+
+    def head_relations(self) -> NDArray[np.int32]:
+        """Head relations that have rules, ascending."""
+        return np.unique(self.heads)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """Body length of every rule."""
+        lengths = np.diff(self.body_ptr)
+        lengths.setflags(write=False)
+        return lengths
+
+    @property
+    def max_length(self) -> int:
+        """Length of the longest body; 0 without rules."""
+        return int(self.lengths.max(initial=0))
+
+    def filter(self, mask: ArrayLike) -> RuleSet:
+        """The rules where the mask [n] is true."""
+        keep = np.asarray(mask, dtype=bool)
+        if keep.shape != (len(self),):
+            raise ValueError(f"a mask for {len(self)} rules must have that length, not shape {keep.shape}")
+        return self._take(np.flatnonzero(keep))
+
+    def without_trivial(self) -> RuleSet:
+        """All rules but r <- r."""
+        trivial = self.lengths == 1
+        trivial[trivial] = self.body[self.body_ptr[:-1][trivial]] == self.heads[trivial]
+        return self.filter(~trivial)
+
+    def _take(self, ids: NDArray[np.integer]) -> RuleSet:
+        """The rules of different ids, in that order."""
+        lengths = self.lengths[ids]
+        body_ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
+        within = np.arange(body_ptr[-1]) - np.repeat(body_ptr[:-1], lengths)
+        return RuleSet(self.heads[ids], body_ptr, self.body[np.repeat(self.body_ptr[ids], lengths) + within])
+
+    @property
+    def _columns(self) -> tuple[NDArray[np.integer], ...]:
+        return self.heads, self.body_ptr, self.body
+
+    @cached_property
+    def _ids(self) -> dict[Rule, int]:
+        return {rule: i for i, rule in enumerate(self)}
+
+    @cached_property
+    def _head_index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rule ids sorted by head, and where each head relation starts among them."""
+        order = np.argsort(self.heads, kind="stable").astype(np.int64)
+        relations = np.arange(self.heads.max(initial=-1) + 2)
+        order.setflags(write=False)
+        return order, np.searchsorted(self.heads[order], relations)
+
+
+def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[Rule]:
+    """Rules of lines, blank ones and `#` comments aside; errors name the line, and the file if given."""
+    for number, line in enumerate(lines, start=1):
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            try:
+                yield parse_rule(line.rstrip(), vocab)
+            except RuleError as error:
+                place = f"line {number}, " if path is None else f"{path}:{number}: "
+                raise RuleError(f"{place}{error}") from None

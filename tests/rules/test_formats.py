@@ -1,0 +1,165 @@
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.formats import ImportReport, read_id_rules, read_rules, write_rules
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+
+VOCAB = Vocab((), ("friend", "hobby"))
+DATA = Path(os.environ.get("RNNLOGIC_DATA") or Path(__file__).parents[3] / "shared" / "data")
+DICT_WITH_INVERSES = "0\thobby\n1\tfriend\n2\t!hobby\n3\t!friend\n"
+DICT_WITHOUT_INVERSES = "0\thobby\n1\tfriend\n"
+
+
+@pytest.fixture
+def id_file(tmp_path):
+    """Writes an id file with its dictionary; returns its path."""
+
+    def write(rules, relations=DICT_WITH_INVERSES):
+        (tmp_path / "some.relations.dict").write_text(relations)
+        path = tmp_path / "some.txt"
+        path.write_text(rules)
+        return path
+
+    return write
+
+
+@given(st.data())
+def test_text_files_round_trip_with_any_names(tmp_path_factory, data):
+    names = data.draw(st.lists(st.text(max_size=6), min_size=1, max_size=5, unique=True))
+    vocab = Vocab((), tuple(names))
+    relations = st.integers(0, 2 * len(names) - 1)
+    rules = RuleSet.from_rules(
+        data.draw(st.lists(st.builds(Rule, relations, st.lists(relations, max_size=3).map(tuple))))
+    )
+    path = tmp_path_factory.getbasetemp() / "round_trip.rules"
+    write_rules(path, rules, vocab, data.draw(st.sampled_from(["long", "short"])))
+    got, report = read_rules(path, vocab)
+    assert got == rules
+    assert report == ImportReport(read=len(rules), kept=len(rules), duplicates=0)
+
+
+def test_text_file_with_comments_bom_crlf_and_repeats(tmp_path):
+    path = tmp_path / "own.rules"
+    path.write_bytes("\ufeff# mine\r\nhobby <- friend & hobby\r\n\r\nhobby <- friend, hobby\r\n".encode())
+    rules, report = read_rules(path, VOCAB)
+    assert list(rules) == [Rule(1, (0, 1))]
+    assert report == ImportReport(read=2, kept=1, duplicates=1)
+    assert report.lines() == ["2 rules read", "  1 repeat an earlier rule: dropped", "1 rules kept"]
+
+
+def test_text_errors_name_file_line_and_column(tmp_path):
+    path = tmp_path / "own.rules"
+    path.write_text("# mine\nhobby <- frend\n")
+    with pytest.raises(RuleError) as caught:
+        read_rules(path, VOCAB)
+    assert str(caught.value).startswith(
+        f"{path}:2: column 10: unknown relation 'frend'; did you mean 'friend'?"
+    )
+
+
+def test_unreadable_files(tmp_path):
+    missing = tmp_path / "missing.rules"
+    with pytest.raises(RuleError, match=r"missing.rules: cannot be read \(No such file"):
+        read_rules(missing, VOCAB)
+    missing.write_bytes(b"hobby <- friend\n\xff\n")
+    with pytest.raises(RuleError, match=r"missing.rules:2: not UTF-8 text"):
+        read_rules(missing, VOCAB)
+
+
+def test_writing_is_all_or_nothing(tmp_path):
+    path = tmp_path / "own.rules"
+    write_rules(path, [Rule(1, (0,))], VOCAB)
+    with pytest.raises(RuleError, match=r"relation id outside 0..3"):
+        write_rules(path, [Rule(0, (1,)), Rule(1, (5,))], VOCAB)
+    assert path.read_text() == "hobby(X,Y) <- friend(X,Y)\n"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(RuleError, match=r"own.rules: cannot be written \(No such file"):
+        write_rules(tmp_path / "nowhere" / "own.rules", [], VOCAB)
+
+
+@pytest.mark.parametrize("relations", [DICT_WITH_INVERSES, DICT_WITHOUT_INVERSES])
+def test_id_file(id_file, relations):
+    path = id_file("0 1 0\n0 3\n1\n0 1 0\n2 2\n\n1\n3 1\n", relations)
+    rules, report = read_rules(path, VOCAB)
+    assert list(rules) == [Rule(1, (0, 1)), Rule(1, (2,)), Rule(2, (0,))]
+    assert report == ImportReport(read=7, kept=3, duplicates=2, empty=2, trivial=1)
+    assert report.lines() == [
+        "7 rules read",
+        "  2 repeat an earlier rule: dropped",
+        "  2 have an empty body: dropped",
+        "  1 say r <- r: dropped",
+        "3 rules kept",
+    ]
+    assert read_id_rules(path, path.with_suffix(".relations.dict"), VOCAB) == (rules, report)
+
+
+@pytest.mark.parametrize(
+    ("rules", "message"),
+    [
+        ("0 1\n0 4\n", r"some.txt:2: relation id 4 is not in 0..3"),
+        ("0 1\n\n0 -1\n", r"some.txt:3: relation id -1 is not in 0..3"),
+        ("0 1\n0 1 0.5\n", r"some.txt:2: expected relation ids separated by blanks, found '0.5'"),
+    ],
+)
+def test_bad_id_lines(id_file, rules, message):
+    with pytest.raises(RuleError, match=message):
+        read_rules(id_file(rules), VOCAB)
+
+
+@pytest.mark.parametrize(
+    ("relations", "message"),
+    [
+        ("0\thobby\n1\tfrend\n", r"some.relations.dict:2: unknown relation 'frend'; did you mean 'friend'"),
+        ("0\thobby\n1\t!frend\n", r"some.relations.dict:2: unknown relation 'frend'; did you mean 'friend'"),
+        (
+            "0\thobby\n2\tfriend\n",
+            r"some.relations.dict:2: expected '1<TAB>relation name', found '2\\tfriend'",
+        ),
+        ("0 hobby\n", r"some.relations.dict:1: expected '0<TAB>relation name', found '0 hobby'"),
+    ],
+)
+def test_bad_relation_dictionaries(id_file, relations, message):
+    with pytest.raises(RuleError, match=message):
+        read_rules(id_file("0 1\n", relations), VOCAB)
+
+
+def test_id_file_without_dictionary_says_what_is_missing(tmp_path):
+    path = tmp_path / "some.txt"
+    path.write_text("0 1\n")
+    with pytest.raises(
+        RuleError, match=r"some.txt: rules of relation ids need .* in some.relations.dict beside it"
+    ):
+        read_rules(path, VOCAB)
+    with pytest.raises(RuleError, match=r"some.txt:1: column 1: unknown relation '0'"):
+        read_rules(path, VOCAB, format="text")
+
+
+@pytest.mark.skipif(not (DATA / "rnnlogic-rules").is_dir(), reason="the authors' rule files are not here")
+@pytest.mark.parametrize(
+    ("dataset", "expected"),
+    [
+        ("wn18rr", ImportReport(read=7386, kept=6133, duplicates=1251, empty=4)),
+        ("fb15k-237", ImportReport(read=131883, kept=126102, duplicates=5747, empty=77)),
+    ],
+)
+def test_rules_released_by_the_authors(dataset, expected):
+    folder = DATA / "rnnlogic-rules"
+    names = [line.split("\t")[1] for line in (folder / f"{dataset}.relations.dict").read_text().splitlines()]
+    vocab = Vocab((), tuple(sorted(name for name in names if not name.startswith("!"))))
+    rules, report = read_rules(folder / f"{dataset}.txt", vocab)
+    assert report == expected
+    assert len(rules) == expected.kept
+    raw = {tuple(line.split()) for line in (folder / f"{dataset}.txt").read_text().splitlines()}
+    in_names = {tuple(vocab.relation_name(r) for r in (rule.head, *rule.body)) for rule in rules}
+    assert in_names == {
+        tuple(f"{name[1:]}^-1" if name.startswith("!") else name for name in (names[int(i)] for i in ids))
+        for ids in raw
+        if len(ids) > 1
+    }

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+
+VOCAB = Vocab((), ("friend", "hobby"))
+relations = st.integers(0, 3)
+rule_lists = st.lists(st.builds(Rule, relations, st.lists(relations, max_size=3).map(tuple)), max_size=12)
+
+
+def distinct(rules):
+    kept = []
+    for rule in rules:
+        if rule not in kept:
+            kept.append(rule)
+    return kept
+
+
+@given(rule_lists)
+def test_holds_the_distinct_rules_in_order(rules):
+    ruleset, expected = RuleSet.from_rules(iter(rules)), distinct(rules)
+    assert list(ruleset) == [ruleset[i] for i in range(len(ruleset))] == expected
+    assert len(ruleset) == len(expected)
+    assert [ruleset.index(rule) for rule in expected] == list(range(len(expected)))
+    assert ruleset.lengths.tolist() == [len(rule.body) for rule in expected]
+    assert ruleset.max_length == max((len(rule.body) for rule in expected), default=0)
+
+
+@given(rule_lists)
+def test_columns_are_read_only_and_typed(rules):
+    ruleset = RuleSet.from_rules(rules)
+    for column, dtype in ((ruleset.heads, np.int32), (ruleset.body_ptr, np.int64), (ruleset.body, np.int32)):
+        assert column.dtype == dtype
+        assert not column.flags.writeable
+    bodies = [
+        ruleset.body[a:b].tolist() for a, b in zip(ruleset.body_ptr, ruleset.body_ptr[1:], strict=False)
+    ]
+    assert list(zip(ruleset.heads.tolist(), map(tuple, bodies), strict=True)) == distinct(rules)
+
+
+@given(rule_lists)
+def test_by_head_lists_each_rule_once(rules):
+    ruleset, expected = RuleSet.from_rules(rules), distinct(rules)
+    for relation in range(-1, 6):
+        ids = ruleset.by_head(relation)
+        assert ids.dtype == np.int64
+        assert ids.tolist() == [i for i, rule in enumerate(expected) if rule.head == relation]
+    assert ruleset.head_relations().tolist() == sorted({rule.head for rule in expected})
+
+
+@given(rule_lists, rule_lists)
+def test_union_equality_and_hash(some, more):
+    first, second = RuleSet.from_rules(some), RuleSet.from_rules(more)
+    assert list(first | second) == distinct(some + more)
+    assert (first == second) == (distinct(some) == distinct(more))
+    again = RuleSet.from_rules(some + some)
+    assert first == again
+    assert hash(first) == hash(again)
+
+
+@given(rule_lists, st.data())
+def test_subsets(rules, data):
+    ruleset, expected = RuleSet.from_rules(rules), distinct(rules)
+    size = len(expected)
+    mask = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+    chosen = [rule for rule, keep in zip(expected, mask, strict=True) if keep]
+    assert list(ruleset.filter(mask)) == chosen
+    assert list(ruleset[np.array(mask, dtype=bool)]) == chosen
+    part = data.draw(st.slices(size))
+    assert list(ruleset[part]) == expected[part]
+    ids = data.draw(st.lists(st.integers(-size, size - 1), max_size=2 * size)) if size else []
+    assert list(ruleset[ids]) == distinct([expected[i] for i in ids])
+    assert list(ruleset[np.array(ids, dtype=np.int32)]) == distinct([expected[i] for i in ids])
+
+
+@given(rule_lists)
+def test_without_trivial(rules):
+    kept = RuleSet.from_rules(rules).without_trivial()
+    assert list(kept) == [rule for rule in distinct(rules) if rule.body != (rule.head,)]
+
+
+def test_membership_and_missing_rules():
+    ruleset = RuleSet.from_rules([Rule(0, (1,)), Rule(1, ())])
+    assert Rule(1, ()) in ruleset
+    assert Rule(1, (1,)) not in ruleset
+    with pytest.raises(ValueError, match=r"Rule\(head=1, body=\(1,\)\) is not in RuleSet\(2 rules"):
+        ruleset.index(Rule(1, (1,)))
+    with pytest.raises(IndexError):
+        ruleset[2]
+    with pytest.raises(IndexError):
+        ruleset[[0, 2]]
+    with pytest.raises(IndexError):
+        ruleset[[0.5]]
+    with pytest.raises(IndexError):
+        ruleset[[True]]
+    assert ruleset[-1] == Rule(1, ())
+
+
+def test_wrong_ids_and_masks_are_refused():
+    with pytest.raises(ValueError, match="must not be negative"):
+        RuleSet.from_rules([Rule(0, (1, -1))])
+    with pytest.raises(ValueError, match="a mask for 1 rules"):
+        RuleSet.from_rules([Rule(0, (1,))]).filter([True, False])
+
+
+def test_repr():
+    assert (
+        repr(RuleSet.from_rules([Rule(0, (1, 1)), Rule(0, ())]))
+        == "RuleSet(2 rules, 1 heads, longest body 2)"
+    )
+    assert repr(RuleSet.from_rules([])) == "RuleSet(0 rules, 0 heads, longest body 0)"
+
+
+TEXT = """
+# friends share hobbies
+hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)
+
+friend <- friend^-1   # in short
+hobby <- friend & hobby
+"""
+
+
+def test_from_text():
+    expected = [Rule(1, (0, 1)), Rule(0, (2,))]
+    assert list(RuleSet.from_text(TEXT, VOCAB)) == expected
+    assert list(RuleSet.from_text(TEXT.splitlines(keepends=True), VOCAB)) == expected
+
+
+def test_from_text_names_the_line():
+    with pytest.raises(
+        RuleError, match=r"^line 4, column 8: unknown relation 'hoby'; did you mean 'hobby'\?"
+    ):
+        RuleSet.from_text("friend <- friend^-1\n\n# note\nhobby<-hoby", VOCAB)
