@@ -55,16 +55,23 @@ def test_sums_over_grounded_bodies(case):
     entity, count, ptr = kernels.ground_counts(*args)
     count[count > 0] *= 700  # beyond the table of logarithms too
     rng = np.random.default_rng(0)
-    weights, upstream = rng.normal(size=len(args[1].body)), rng.normal(size=(queries, num_entities))
+    weights = rng.normal(size=len(args[1].body))
     for logarithm in (False, True):
-        ours, theirs = np.full((2, queries, num_entities), -np.inf)
-        kernels.add_scores(entity, count, ptr, weights, logarithm, ours)
-        reference.add_scores(entity, count, ptr, weights, logarithm, theirs)
-        np.testing.assert_allclose(ours, theirs, rtol=1e-13)
+        scored = kernels.score_candidates(entity, count, ptr, weights, logarithm, queries, num_entities)
+        by_hand = reference.score_candidates(entity, count, ptr, weights, logarithm, queries, num_entities)
+        same(scored[:2], by_hand[:2])
+        np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
+        gradient_args = (
+            entity,
+            count,
+            ptr,
+            logarithm,
+            *scored[:2],
+            rng.normal(size=len(scored[1])),
+            num_entities,
+        )
         np.testing.assert_allclose(
-            kernels.score_gradient(entity, count, ptr, upstream, logarithm),
-            reference.score_gradient(entity, count, ptr, upstream, logarithm),
-            atol=1e-9,
+            kernels.weight_gradient(*gradient_args), reference.weight_gradient(*gradient_args), atol=1e-9
         )
     same(
         kernels.group_by_candidate(entity, count, ptr, queries, num_entities),

@@ -43,11 +43,12 @@ def _text(value: Any) -> str:
 
 
 def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
+    from rich import box
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for header, right in zip(headers, numeric, strict=True):
         table.add_column(header, justify="right" if right else "left")
     for row in rows:

@@ -33,11 +33,9 @@ class KnownDataset:
 
 
 KNOWN = {
-    "umls": KnownDataset("medical concepts", 135, 46, 1_959, 1_306, 3_264, wheel_folder="umls"),
-    "kinship": KnownDataset("kin terms of a tribe", 104, 25, 3_206, 2_137, 5_343, wheel_folder="kinships"),
-    "nations": KnownDataset(
-        "relations between countries", 14, 55, 1_592, 199, 201, wheel_folder="nations", wheel_split=True
-    ),
+    "umls": KnownDataset("medicine", 135, 46, 1_959, 1_306, 3_264, wheel_folder="umls"),
+    "kinship": KnownDataset("kin terms", 104, 25, 3_206, 2_137, 5_343, wheel_folder="kinships"),
+    "nations": KnownDataset("countries", 14, 55, 1_592, 199, 201, wheel_folder="nations", wheel_split=True),
     "fb15k-237": KnownDataset("Freebase", 14_541, 237, 272_115, 17_535, 20_466, pykeen_class="FB15k237"),
     "wn18rr": KnownDataset("WordNet", 40_943, 11, 86_835, 3_034, 3_134, pykeen_class="WN18RR"),
 }
@@ -90,7 +88,7 @@ def _download(name: str, class_name: str) -> RawFacts:
         import pykeen.datasets
 
         dataset = getattr(pykeen.datasets, class_name)()
-        assert dataset.training is not None  # triggers the download
+        _ = dataset.training  # triggers the download
         raw = _read_downloaded(dataset)
     except DataError:
         raise

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from rnnlogic.data.readers import Block, RawFacts, checked_blocks, open_bytes, suffix_of
 from rnnlogic.errors import DataError
@@ -30,10 +31,9 @@ def read_rdf(path: Path, raw: RawFacts) -> Iterator[Block]:
 
 
 def _rows(path: Path, raw: RawFacts, labels: dict[str, tuple[bool, str]]) -> Iterator[list[str]]:
-    import pyoxigraph
-
+    pyoxigraph = _import_pyoxigraph(path)
     name_of = _Namer(raw)
-    for triple in _statements(path):
+    for triple in _statements(pyoxigraph, path):
         subject, predicate, value = triple.subject, triple.predicate, triple.object
         if isinstance(value, pyoxigraph.NamedNode | pyoxigraph.BlankNode):
             yield [name_of(subject), predicate.value, name_of(value)]
@@ -70,16 +70,20 @@ class _Namer:
         return self.anonymous[node.value]
 
 
-def _statements(path: Path) -> Iterator[Any]:
+def _import_pyoxigraph(path: Path) -> Any:
     try:
         import pyoxigraph
     except ImportError:
         raise DataError('RDF files need an extra: pip install "rnnlogic[rdf]"', path) from None
+    return pyoxigraph
+
+
+def _statements(pyoxigraph: Any, path: Path) -> Iterator[Any]:
     formats = pyoxigraph.RdfFormat
     kind = {".nt": formats.N_TRIPLES, ".ttl": formats.TURTLE}.get(suffix_of(path), formats.RDF_XML)
     try:
         with open_bytes(path) as file:
-            yield from pyoxigraph.parse(file, format=kind, base_iri=f"file:///{path.name}")
+            yield from pyoxigraph.parse(file, format=kind, base_iri=f"file:///{quote(path.name)}")
     except SyntaxError as problem:
         raise DataError(f"not valid RDF: {problem.msg}", path, problem.lineno) from None
     except (OSError, EOFError) as problem:

@@ -1,8 +1,9 @@
 """Reading files of facts: one `head relation tail` a line, in TAB, comma or space separated columns.
 
 How columns are separated is decided by the first line that is not blank. `.csv` files: commas, with quotes
-(TABs, if that line has a TAB and no comma). All others: TABs; without any TAB, runs of spaces. A header line
-is recognised in `.csv` and `.tsv` files only, and only if it is exactly one of `HEADERS`.
+(TABs, if that line has a TAB and no comma). All others: TABs; runs of spaces, if that line has no TAB and
+exactly three words. Blanks around fields are dropped. A header line is recognised in `.csv` and `.tsv` files
+only, and only if it is exactly one of `HEADERS`.
 """
 
 from __future__ import annotations
@@ -78,10 +79,10 @@ class RawFacts:
         return replace(self, splits={UNSPLIT: facts})
 
     def add(self, split: str, blocks: Iterable[Block], path: Path | None = None) -> None:
-        """Append facts to a split; names that fixed dictionaries lack are an error with file and line."""
+        """Take the facts of a split; names that fixed dictionaries lack are an error with file and line."""
         parts = [self._ids(block, path) for block in blocks]
         if not sum(map(len, parts)):
-            raise DataError("there are no facts here", path)
+            raise DataError("no facts found", path)
         self.splits[split] = np.concatenate(parts)
 
     def _ids(self, block: Block, path: Path | None) -> Triples:
@@ -193,13 +194,15 @@ def _separator(path: Path, chunk: Chunk) -> bytes:
     first = next((line for line in chunk.data.split(b"\n") if line.strip()), b"")
     if suffix_of(path) == ".csv" and (b"," in first or b"\t" not in first):
         return b","
-    return b"\t" if b"\t" in first else b" "
+    return b" " if b"\t" not in first and len(first.split()) == 3 else b"\t"
 
 
 def _blocks(path: Path, chunks: Iterator[Chunk], separator: bytes, tally: Tally) -> Iterator[Block]:
     if separator == b",":
         rows = _comma_rows(path, chunks)
-        return checked_blocks(rows, tally, lambda problem, line: DataError(problem, path, line), "comma-")
+        return checked_blocks(
+            rows, tally, lambda problem, line: DataError(problem, path, line), "comma-separated "
+        )
     return _line_blocks(path, chunks, separator, tally)
 
 
@@ -215,14 +218,14 @@ def _line_blocks(path: Path, chunks: Iterator[Chunk], separator: bytes, tally: T
         lines = decode(chunk, path).removesuffix("\n")
         if separator == b" ":
             rows = [line.split() for line in lines.split("\n")]
-            yield from checked_blocks(enumerate(rows, chunk.first_line), tally, fail, "space-")
+            yield from checked_blocks(enumerate(rows, chunk.first_line), tally, fail, "space-separated ")
         elif _is_plain(chunk.data):
             names = lines.replace("\t", "\n").split("\n")
             numbers = range(chunk.first_line, chunk.first_line + len(names) // 3)
             yield Block((names[0::3], names[1::3], names[2::3]), numbers)
         else:
             rows = [line.split("\t") for line in lines.split("\n")]
-            yield from checked_blocks(enumerate(rows, chunk.first_line), tally, fail, "tab-")
+            yield from checked_blocks(enumerate(rows, chunk.first_line), tally, fail, "tab-separated ")
 
 
 def _is_plain(data: bytes) -> bool:
@@ -276,7 +279,7 @@ def checked_blocks(
 
 def _problem(names: Sequence[str], separated: str) -> str | None:
     if len(names) != 3:
-        return f"expected 3 {separated}separated columns (head, relation, tail), found {len(names)}"
+        return f"expected 3 {separated}columns (head, relation, tail), found {len(names)}"
     for column, name in zip(("head", "relation", "tail"), names, strict=True):
         if not name:
             return f"the {column} is empty"

@@ -63,12 +63,11 @@ def split_facts(
     covering = _covering(facts[order], num_entities, num_relations)
     # Stable: facts needed for coverage first, both groups in random order.
     order = order[np.argsort(~covering, kind="stable")]
-    train, valid, test = split_sizes(len(facts), ratios)
+    train, valid, _ = split_sizes(len(facts), ratios)
     extra = max(0, int(covering.sum()) - train)
     if extra:
         train += extra
-        remaining = len(facts) - train
-        valid = split_sizes(remaining, ratios[1:])[0] if valid + test else 0
+        valid = split_sizes(len(facts) - train, (0, *ratios[1:]))[1]
     parts = np.split(order, [train, train + valid])
     return {
         split: facts[np.sort(part)] for split, part in zip(("train", "valid", "test"), parts, strict=True)

@@ -25,7 +25,6 @@ from rnnlogic.rules.ruleset import RuleSet
 Feature = Literal["count", "log1p"]  # what a rule's weight is multiplied with: n walks, or log(1 + n)
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
-CHUNK_SCORES = 1 << 23  # scores (queries x entities) of one chunk at most
 CHUNK_RESULTS = 1 << 24  # (query, entity, rule) results of one chunk at most, unless one query alone has more
 
 
@@ -83,22 +82,35 @@ class Grounding:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of a chunk of queries; -inf where no rule reaches the entity."""
+    """Scores of the candidates of a chunk of queries: all entities that a rule reaches, whatever the score."""
 
     grounding: Grounding
-    values: NDArray[np.float64]  # [q, E]
     feature: Feature
+    ptr: NDArray[np.int64]  # [q+1] candidates of query i: ptr[i]:ptr[i+1]
+    entity: NDArray[np.int32]  # [c]
+    values: NDArray[np.float64]  # [c]
 
     @property
     def queries(self) -> NDArray[np.int64]:
-        """Positions of the rows of `values` in the batch."""
+        """Positions of the chunk's queries in the batch [q]."""
         return self.grounding.queries
 
+    def fill(self, dense: NDArray[np.float64]) -> None:
+        """Write the scores into dense [batch, E]; other entries stay."""
+        dense[np.repeat(self.queries, np.diff(self.ptr)), self.entity] = self.values
+
     def add_gradient(self, upstream: NDArray[np.float64], gradient: NDArray[np.float64]) -> None:
-        """Add d sum(upstream * values) / d weights to gradient [rules]; upstream [q, E]."""
+        """Add d sum(upstream * values) / d weights to gradient [rules]; upstream [c]."""
         g = self.grounding
-        gradient[g.rules] += kernels.score_gradient(
-            g.entity, g.count, g.ptr, np.ascontiguousarray(upstream, np.float64), self.feature == "log1p"
+        gradient[g.rules] += kernels.weight_gradient(
+            g.entity,
+            g.count,
+            g.ptr,
+            self.feature == "log1p",
+            self.ptr,
+            self.entity,
+            np.ascontiguousarray(upstream, np.float64),
+            g.num_entities,
         )
 
 
@@ -142,7 +154,7 @@ class Grounder:
         self.graph, self.rules = graph, rules
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results
-        self._chunk_queries = max(1, min(chunk_queries, CHUNK_SCORES // max(graph.num_entities, 1)))
+        self._chunk_queries = chunk_queries
         self._prepared = lru_cache(maxsize=None)(self._prepare)
 
     def ground(
@@ -163,7 +175,7 @@ class Grounder:
         hidden: ArrayLike | None = None,
         feature: Feature = "count",
     ) -> Iterator[Scores]:
-        """Sum over rules of weight [rules] times feature for every entity, a chunk of queries at a time."""
+        """Sum over rules of weight [rules] times feature for all candidates, a chunk of queries at a time."""
         rule_weights = np.asarray(weights, np.float64)
         if rule_weights.shape != (len(self.rules),) or not np.isfinite(rule_weights).all():
             raise ValueError(f"weights must be {len(self.rules)} finite numbers")
@@ -242,9 +254,16 @@ class Grounder:
 
     def _score(self, grounding: Grounding, weights: NDArray[np.float64], feature: Feature) -> Scores:
         g = grounding
-        values = np.full((len(g.queries), g.num_entities), -np.inf)
-        kernels.add_scores(g.entity, g.count, g.ptr, weights[g.rules], feature == "log1p", values)
-        return Scores(grounding, values, feature)
+        ptr, entity, values = kernels.score_candidates(
+            g.entity,
+            g.count,
+            g.ptr,
+            weights[g.rules],
+            feature == "log1p",
+            len(g.queries),
+            g.num_entities,
+        )
+        return Scores(grounding, feature, ptr, entity, values)
 
 
 def default_threads() -> int:

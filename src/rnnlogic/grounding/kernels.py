@@ -176,47 +176,62 @@ def _feature(count: Any, logarithm: bool) -> float:
 
 
 @_compiled
-def add_scores(
+def score_candidates(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     weights: NDArray[np.float64],
     logarithm: bool,
-    scores: NDArray[np.float64],
-) -> None:
-    """Add weight times feature of every grounded body to scores [queries, E]; -inf means not reached so far.
+    queries: int,
+    num_entities: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches.
 
-    Bodies are added in order, so entities with equal counts get bit-equal scores.
+    Returns ptr [queries+1], entity [c] in order of first visit, score [c]. Bodies are added in order, so
+    entities with equal counts get bit-equal scores.
     """
-    queries = scores.shape[0]
+    sums, reached = np.zeros(num_entities), np.zeros(num_entities, np.bool_)
+    size = min(len(entity), queries * num_entities) + 1
+    candidate, score = np.empty(size, np.int32), np.empty(size)
+    candidate_ptr = np.zeros(queries + 1, np.int64)
+    used = 0
     for q in range(queries):
-        row = scores[q]
         for k in range(len(weights)):
             for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                before = row[entity[i]]
-                row[entity[i]] = (0.0 if before == -np.inf else before) + weights[k] * _feature(
-                    count[i], logarithm
-                )
+                place = entity[i]
+                candidate[used] = place
+                used += not reached[place]
+                reached[place] = True
+                sums[place] += weights[k] * _feature(count[i], logarithm)
+        for i in range(candidate_ptr[q], used):
+            place = candidate[i]
+            score[i] = sums[place]
+            sums[place], reached[place] = 0.0, False
+        candidate_ptr[q + 1] = used
+    return candidate_ptr, candidate[:used], score[:used]
 
 
 @_compiled
-def score_gradient(
+def weight_gradient(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
-    upstream: NDArray[np.float64],
     logarithm: bool,
+    candidate_ptr: NDArray[np.int64],
+    candidate: NDArray[np.int32],
+    upstream: NDArray[np.float64],
+    num_entities: int,
 ) -> NDArray[np.float64]:
-    """Derivative of sum(upstream * scores) with respect to each body's weight; upstream [queries, E]."""
-    queries = upstream.shape[0]
+    """Derivative of sum(upstream * score) of `score_candidates` with respect to each body's weight."""
+    queries = len(candidate_ptr) - 1
     gradient = np.zeros((len(ptr) - 1) // max(queries, 1))
+    row = np.zeros(num_entities)
     for q in range(queries):
-        row = upstream[q]
+        for i in range(candidate_ptr[q], candidate_ptr[q + 1]):
+            row[candidate[i]] = upstream[i]
         for k in range(len(gradient)):
-            total = 0.0
             for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                total += row[entity[i]] * _feature(count[i], logarithm)
-            gradient[k] += total
+                gradient[k] += row[entity[i]] * _feature(count[i], logarithm)
     return gradient
 
 

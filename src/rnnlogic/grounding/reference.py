@@ -82,34 +82,46 @@ def _cells(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]
     return [(row // queries, row % queries, range(ptr[row], ptr[row + 1])) for row in range(len(ptr) - 1)]
 
 
-def add_scores(
+def score_candidates(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     weights: NDArray[np.float64],
     logarithm: bool,
-    scores: NDArray[np.float64],
-) -> None:
-    """Add weight times feature of every grounded body to scores [queries, E]; -inf means not reached yet."""
-    for body, query, positions in _cells(ptr, len(scores)):
+    queries: int,
+    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches."""
+    scores: list[dict[int, float]] = [{} for _ in range(queries)]
+    for body, query, positions in _cells(ptr, queries):
         for i in positions:
-            before = scores[query, entity[i]]
             gain = weights[body] * _feature(count[i], logarithm)
-            scores[query, entity[i]] = gain + (0.0 if before == -np.inf else before)
+            scores[query][int(entity[i])] = scores[query].get(int(entity[i]), 0.0) + gain
+    return (
+        np.append(0, np.cumsum([len(of_query) for of_query in scores], dtype=np.int64)),
+        np.array([e for of_query in scores for e in of_query], np.int32),
+        np.array([score for of_query in scores for score in of_query.values()], np.float64),
+    )
 
 
-def score_gradient(
+def weight_gradient(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
-    upstream: NDArray[np.float64],
     logarithm: bool,
+    candidate_ptr: NDArray[np.int64],
+    candidate: NDArray[np.int32],
+    upstream: NDArray[np.float64],
+    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
 ) -> NDArray[np.float64]:
-    """Derivative of sum(upstream * scores) with respect to each body's weight; upstream [queries, E]."""
-    gradient = np.zeros((len(ptr) - 1) // max(len(upstream), 1))
-    for body, query, positions in _cells(ptr, len(upstream)):
+    """Derivative of sum(upstream * score) of `score_candidates` with respect to each body's weight."""
+    queries = len(candidate_ptr) - 1
+    gradient = np.zeros((len(ptr) - 1) // max(queries, 1))
+    for body, query, positions in _cells(ptr, queries):
+        own = slice(candidate_ptr[query], candidate_ptr[query + 1])
+        upstream_of = dict(zip(candidate[own].tolist(), upstream[own].tolist(), strict=True))
         for i in positions:
-            gradient[body] += upstream[query, entity[i]] * _feature(count[i], logarithm)
+            gradient[body] += upstream_of[int(entity[i])] * _feature(count[i], logarithm)
     return gradient
 
 

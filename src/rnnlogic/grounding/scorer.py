@@ -29,7 +29,7 @@ class RuleScorer:
         grounder = self.on(graph)
         scores = np.full((len(heads), graph.num_entities), -np.inf)
         for chunk in grounder.scores(heads, relations, self.weights, feature=self.feature):
-            scores[chunk.queries] = chunk.values
+            chunk.fill(scores)
         return scores
 
     def on(self, graph: Graph) -> Grounder:

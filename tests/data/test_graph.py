@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.data import graph as graph_module
+from rnnlogic.data.graph import Graph
+
+ENTITIES, RELATIONS = 6, 3
+fact = st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1))
+facts_lists = st.lists(fact, max_size=40)
+
+
+def with_inverses(facts: list[tuple[int, int, int]]) -> set[tuple[int, int, int]]:
+    return set(facts) | {(t, r + RELATIONS, h) for h, r, t in facts}
+
+
+@given(facts_lists)
+def test_every_question_is_answered_as_by_brute_force(facts):
+    graph = Graph.from_triples(facts, ENTITIES, RELATIONS)
+    expected = with_inverses(facts)
+    assert len(graph) == len(set(facts))
+    for relation in range(2 * RELATIONS):
+        edges = sorted((h, t) for h, r, t in expected if r == relation)
+        assert list(zip(*(column.tolist() for column in graph.edges(relation)), strict=True)) == edges
+        for head in range(ENTITIES):
+            tails = [t for h, t in edges if h == head]
+            assert graph.neighbours(head, relation).tolist() == tails
+            assert [graph.has(head, relation, t) for t in range(ENTITIES)] == [
+                t in tails for t in range(ENTITIES)
+            ]
+    degrees = [
+        max([sum(e[:2] == (h, r) for e in expected) for h in range(ENTITIES)]) for r in range(2 * RELATIONS)
+    ]
+    assert graph.max_degree.tolist() == degrees
+    assert {tuple(row) for row in graph.triples().tolist()} == set(facts)
+
+
+@given(facts_lists)
+def test_the_direct_index_gives_the_same_edges_as_rows(facts):
+    graph = Graph.from_triples(facts, ENTITIES, RELATIONS)
+    direct, tails = graph.arrays.direct, graph.arrays.tails
+    assert direct.shape == (2 * RELATIONS, ENTITIES + 1)
+    for relation in range(2 * RELATIONS):
+        for head in range(ENTITIES):
+            found = tails[direct[relation, head] : direct[relation, head + 1]]
+            assert found.tolist() == graph.neighbours(head, relation).tolist()
+
+
+@given(facts_lists)
+def test_a_graph_without_direct_index_has_the_same_rows(facts):
+    with_index = Graph.from_triples(facts, ENTITIES, RELATIONS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(graph_module, "DIRECT_ENTRIES_PER_EDGE", 0)
+        patch.setattr(graph_module, "DIRECT_ENTRIES_FREE", 0)
+        without = Graph.from_triples(facts, ENTITIES, RELATIONS)
+    assert without.arrays.direct.size == 0
+    for name in ("relation_rows", "row_head", "row_edges", "tails"):
+        assert np.array_equal(getattr(with_index.arrays, name), getattr(without.arrays, name))
+
+
+def test_memory_is_linear_in_facts_for_many_entities_and_relations():
+    rng = np.random.default_rng(0)
+    entities, relations, count = 1_000_000, 1_000, 2_000
+    facts = np.stack([rng.integers(0, n, count) for n in (entities, relations, entities)], axis=1)
+    graph = Graph.from_triples(facts, entities, relations)
+    assert graph.arrays.direct.size == 0
+    assert graph.nbytes < 64 * count + 16 * relations + 1_000
+    head, relation, tail = (int(x) for x in facts[7])
+    assert graph.has(head, relation, tail)
+    assert graph.has(tail, graph.inverse(relation), head)
+
+
+def test_a_graph_cannot_be_changed():
+    graph = Graph.from_triples([(0, 0, 1)], 2, 1)
+    for array in graph.arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+    with pytest.raises(AttributeError):
+        graph.num_entities = 3
+
+
+def test_no_facts_and_no_relations_are_fine():
+    empty = Graph.from_triples([], 4, 0)
+    assert len(empty) == 0
+    assert empty.triples().shape == (0, 3)
+    assert Graph.from_triples([], 4, 2).neighbours(0, 3).tolist() == []
+
+
+@pytest.mark.parametrize("fact", [(2, 0, 0), (0, 0, 2), (-1, 0, 0), (0, 1, 0), (0, -1, 0)])
+def test_ids_out_of_range_are_refused(fact):
+    with pytest.raises(ValueError, match="must lie in"):
+        Graph.from_triples([fact], 2, 1)

@@ -1,0 +1,55 @@
+import pytest
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import UnknownNameError
+
+
+@pytest.fixture
+def vocab() -> Vocab:
+    return Vocab(
+        ("Q1", "Q2", "Q3"),
+        ("friend", "hobby"),
+        entity_labels={"Q1": "Ann", "Q2": "Bob", "Q3": "Bob"},
+        relation_labels={"friend": "is a friend of"},
+    )
+
+
+def test_ids_and_names_are_inverse_to_each_other(vocab):
+    assert [vocab.entity_id(name) for name in vocab.entities] == [0, 1, 2]
+    assert [vocab.relation_id(vocab.relation_name(i)) for i in range(4)] == [0, 1, 2, 3]
+    assert vocab.relation_name(2) == "friend^-1"
+    assert [vocab.inverse(i) for i in range(4)] == [2, 3, 0, 1]
+
+
+def test_labels_are_for_display_and_for_unique_questions(vocab):
+    assert vocab.entity_label(0) == "Ann"
+    assert vocab.relation_label(2) == "is a friend of^-1"
+    assert vocab.relation_label(3) == "hobby^-1"
+    assert vocab.entity_id("Ann") == 0
+    with pytest.raises(UnknownNameError, match="unknown entity 'Bob'"):
+        vocab.entity_id("Bob")
+
+
+def test_names_go_before_labels():
+    vocab = Vocab(("a", "b"), ("r",), entity_labels={"b": "a"})
+    assert vocab.entity_id("a") == 0
+
+
+def test_a_relation_name_may_itself_end_like_an_inverse():
+    vocab = Vocab(("a",), ("r", "r^-1"))
+    assert vocab.relation_id("r^-1") == 1
+    assert vocab.relation_id("r^-1^-1") == 3
+
+
+def test_unknown_names_come_with_the_nearest_spelling(vocab):
+    with pytest.raises(UnknownNameError, match=r"unknown relation 'freind'; did you mean 'friend'\?"):
+        vocab.relation_id("freind")
+    with pytest.raises(UnknownNameError, match=r"unknown relation 'zzz'$"):
+        vocab.relation_id("zzz")
+
+
+def test_vocabularies_with_the_same_names_are_equal(vocab):
+    same = Vocab(vocab.entities, vocab.relations)
+    assert vocab == same
+    assert hash(vocab) == hash(same)
+    assert vocab != Vocab(vocab.entities[:2], vocab.relations)
