@@ -1,1 +1,1 @@
-
+"""Knowledge graphs: reading, naming, splitting, indexing."""

@@ -82,7 +82,7 @@ class Grounding:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Scores of the candidates of a chunk of queries: all entities that a rule reaches, whatever the score."""
+    """Scores of the candidates of a chunk of queries: all entities that a rule reaches, at any score."""
 
     grounding: Grounding
     feature: Feature

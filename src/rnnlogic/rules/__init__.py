@@ -1,1 +1,1 @@
-
+"""Chain rules: text, sets and files."""
