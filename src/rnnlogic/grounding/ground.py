@@ -90,6 +90,9 @@ class Scores:
     entity: NDArray[np.int32]  # [c]
     values: NDArray[np.float64]  # [c]
 
+    def __len__(self) -> int:
+        return len(self.grounding)
+
     @property
     def queries(self) -> NDArray[np.int64]:
         """Positions of the chunk's queries in the batch [q]."""
@@ -206,7 +209,7 @@ class Grounder:
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
                 batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
-        return in_order(work, batches, self.threads)
+        return in_order(work, batches, self.threads, lambda parts: sum(map(len, parts)), self._chunk_results)
 
     def _check(self, head: NDArray[np.int32], relation: NDArray[np.int64]) -> None:
         if len(head) and not (head.min() >= 0 and head.max() < self.graph.num_entities):
