@@ -1,1 +1,70 @@
-"""RNNLogic."""
+"""Reasoning on knowledge graphs with logic rules that people can read.
+
+The public names are loaded on first use, so that `import rnnlogic` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rnnlogic.data.dataset import Dataset, load_dataset
+    from rnnlogic.data.graph import Graph
+    from rnnlogic.data.saving import save_dataset
+    from rnnlogic.data.vocab import Vocab
+    from rnnlogic.errors import RNNLogicError
+    from rnnlogic.evaluation.evaluate import evaluate
+    from rnnlogic.grounding.ground import Grounder
+    from rnnlogic.grounding.paths import paths
+    from rnnlogic.grounding.scorer import RuleScorer
+    from rnnlogic.rules.formats import read_rules, write_rules
+    from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+    from rnnlogic.rules.ruleset import RuleSet
+
+__all__ = [
+    "Dataset",
+    "Graph",
+    "Grounder",
+    "RNNLogicError",
+    "Rule",
+    "RuleScorer",
+    "RuleSet",
+    "Vocab",
+    "evaluate",
+    "format_rule",
+    "load_dataset",
+    "parse_rule",
+    "paths",
+    "read_rules",
+    "save_dataset",
+    "write_rules",
+]
+
+_MODULES = {
+    "data.dataset": ("Dataset", "load_dataset"),
+    "data.graph": ("Graph",),
+    "data.saving": ("save_dataset",),
+    "data.vocab": ("Vocab",),
+    "errors": ("RNNLogicError",),
+    "evaluation.evaluate": ("evaluate",),
+    "grounding.ground": ("Grounder",),
+    "grounding.paths": ("paths",),
+    "grounding.scorer": ("RuleScorer",),
+    "rules.formats": ("read_rules", "write_rules"),
+    "rules.rule": ("Rule", "format_rule", "parse_rule"),
+    "rules.ruleset": ("RuleSet",),
+}
+
+if not TYPE_CHECKING:  # a type checker would take any name for granted
+
+    def __getattr__(name: str) -> object:
+        """Load a public name from its module, and keep it."""
+        for module, names in _MODULES.items():
+            if name in names:
+                globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -30,6 +30,12 @@ def test_labels_are_for_display_and_for_unique_questions(vocab):
         vocab.entity_id("Bob")
 
 
+def test_ids_beyond_the_inverses_have_no_name(vocab):
+    for name_of in (vocab.relation_name, vocab.relation_label):
+        with pytest.raises(IndexError):
+            name_of(4)
+
+
 def test_names_go_before_labels():
     vocab = Vocab(("a", "b"), ("r",), entity_labels={"b": "a"})
     assert vocab.entity_id("a") == 0

@@ -84,12 +84,12 @@ def test_candidates_hold_the_same_results(case):
         assert keys == sorted(set(keys))
 
 
-@pytest.mark.parametrize("feature", ["count", "log1p"])
+@pytest.mark.parametrize("feature", ["count", "log1p", "binary"])
 @many
 @given(case=cases())
 def test_scores_and_their_gradient(case, feature):
     weights = np.random.default_rng(0).normal(size=len(case.rules))
-    value = np.log1p if feature == "log1p" else float
+    value = {"count": float, "log1p": np.log1p, "binary": lambda _: 1.0}[feature]
     scores = np.full((len(case.queries), case.graph.num_entities), -np.inf)
     upstream = np.random.default_rng(1).normal(size=scores.shape)
     gradient = np.zeros(len(case.rules))

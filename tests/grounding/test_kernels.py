@@ -53,19 +53,19 @@ def test_sums_over_grounded_bodies(case):
     args = arguments(case, 0)
     queries, num_entities = len(args[2]), case.graph.num_entities
     entity, count, ptr = kernels.ground_counts(*args)
-    count[count > 0] *= 700  # beyond the table of logarithms too
+    count[count > 0] *= 700  # beyond the table of features too
     rng = np.random.default_rng(0)
     weights = rng.normal(size=len(args[1].body))
-    for logarithm in (False, True):
-        scored = kernels.score_candidates(entity, count, ptr, weights, logarithm, queries, num_entities)
-        by_hand = reference.score_candidates(entity, count, ptr, weights, logarithm, queries, num_entities)
+    for feature in (0, 1, 2):
+        scored = kernels.score_candidates(entity, count, ptr, weights, feature, queries, num_entities)
+        by_hand = reference.score_candidates(entity, count, ptr, weights, feature, queries, num_entities)
         same(scored[:2], by_hand[:2])
         np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
         gradient_args = (
             entity,
             count,
             ptr,
-            logarithm,
+            feature,
             *scored[:2],
             rng.normal(size=len(scored[1])),
             num_entities,

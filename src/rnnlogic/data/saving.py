@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
+from rnnlogic.atomic import write_atomically
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.files import (
     ENTITY_DICT,
@@ -39,7 +39,8 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stale = [path for path in _dataset_files(folder) if path.name not in texts]
-        _write(texts, folder)
+        for name, lines in texts.items():
+            write_atomically(folder / name, "".join(line + "\n" for line in lines))
     except OSError as problem:
         raise DataError(f"cannot be written ({problem.strerror or problem})", folder) from None
     for path in stale:
@@ -88,12 +89,3 @@ def _is_sorted(names: tuple[str, ...]) -> bool:
 def _dataset_files(folder: Path) -> list[Path]:
     extras = (folder / name for name in (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS))
     return [*(path for _, path in split_candidates(folder)), *(path for path in extras if path.is_file())]
-
-
-def _write(texts: Mapping[str, Iterable[str]], folder: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix=".writing-", dir=folder) as temporary:
-        for name, lines in texts.items():
-            with (Path(temporary) / name).open("w", encoding="utf-8", newline="\n") as file:
-                file.writelines(line + "\n" for line in lines)
-        for name in texts:
-            (Path(temporary) / name).replace(folder / name)

@@ -57,8 +57,9 @@ class Vocab:
 
     def relation_label(self, relation: int) -> str:
         """Display name of a relation id; inverses end in `^-1`."""
-        base = self.relations[relation % self.num_relations]
-        return self.relation_labels.get(base, base) + (INVERSE if relation >= self.num_relations else "")
+        r = self.num_relations
+        base = self.relations[relation if relation < r else relation - r]
+        return self.relation_labels.get(base, base) + (INVERSE if relation >= r else "")
 
     def entity_label(self, entity: int) -> str:
         """Display name of an entity id."""

@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,10 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.data.graph import Graph
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding import kernels
+from rnnlogic.grounding.features import FEATURE_CODES, Feature
 from rnnlogic.grounding.parallel import in_order
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.ruleset import RuleSet
-
-Feature = Literal["count", "log1p"]  # what a rule's weight is multiplied with: n walks, or log(1 + n)
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
 CHUNK_RESULTS = 1 << 24  # (query, entity, rule) results of one chunk at most, unless one query alone has more
@@ -109,7 +108,7 @@ class Scores:
             g.entity,
             g.count,
             g.ptr,
-            self.feature == "log1p",
+            FEATURE_CODES[self.feature],
             self.ptr,
             self.entity,
             np.ascontiguousarray(upstream, np.float64),
@@ -262,7 +261,7 @@ class Grounder:
             g.count,
             g.ptr,
             weights[g.rules],
-            feature == "log1p",
+            FEATURE_CODES[feature],
             len(g.queries),
             g.num_entities,
         )

@@ -168,10 +168,10 @@ def ground_counts(
 
 
 @_compiled
-def _feature(count: Any, logarithm: bool) -> float:
-    """What a walk count contributes per unit of rule weight: the count itself, or log(1 + count)."""
-    if not logarithm:
-        return float(count)
+def _feature(count: Any, feature: int) -> float:
+    """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`."""
+    if feature != 1:
+        return float(count) if feature == 0 else 1.0
     return float(_LOG1P[count]) if count < len(_LOG1P) else float(np.log1p(float(count)))
 
 
@@ -181,7 +181,7 @@ def score_candidates(
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     weights: NDArray[np.float64],
-    logarithm: bool,
+    feature: int,
     queries: int,
     num_entities: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
@@ -202,7 +202,7 @@ def score_candidates(
                 candidate[used] = place
                 used += not reached[place]
                 reached[place] = True
-                sums[place] += weights[k] * _feature(count[i], logarithm)
+                sums[place] += weights[k] * _feature(count[i], feature)
         for i in range(candidate_ptr[q], used):
             place = candidate[i]
             score[i] = sums[place]
@@ -216,7 +216,7 @@ def weight_gradient(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
-    logarithm: bool,
+    feature: int,
     candidate_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
     upstream: NDArray[np.float64],
@@ -231,7 +231,7 @@ def weight_gradient(
             row[candidate[i]] = upstream[i]
         for k in range(len(gradient)):
             for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                gradient[k] += row[entity[i]] * _feature(count[i], logarithm)
+                gradient[k] += row[entity[i]] * _feature(count[i], feature)
     return gradient
 
 

@@ -73,8 +73,8 @@ def bodies_of(trie: Trie) -> list[tuple[int, ...]]:
     return bodies
 
 
-def _feature(count: float, logarithm: bool) -> float:
-    return math.log1p(count) if logarithm else float(count)
+def _feature(count: float, feature: int) -> float:
+    return (float(count), math.log1p(count), 1.0)[feature]
 
 
 def _cells(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]:
@@ -87,7 +87,7 @@ def score_candidates(
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     weights: NDArray[np.float64],
-    logarithm: bool,
+    feature: int,
     queries: int,
     num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
@@ -95,7 +95,7 @@ def score_candidates(
     scores: list[dict[int, float]] = [{} for _ in range(queries)]
     for body, query, positions in _cells(ptr, queries):
         for i in positions:
-            gain = weights[body] * _feature(count[i], logarithm)
+            gain = weights[body] * _feature(count[i], feature)
             scores[query][int(entity[i])] = scores[query].get(int(entity[i]), 0.0) + gain
     return (
         np.append(0, np.cumsum([len(of_query) for of_query in scores], dtype=np.int64)),
@@ -108,7 +108,7 @@ def weight_gradient(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
-    logarithm: bool,
+    feature: int,
     candidate_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
     upstream: NDArray[np.float64],
@@ -121,7 +121,7 @@ def weight_gradient(
         own = slice(candidate_ptr[query], candidate_ptr[query + 1])
         upstream_of = dict(zip(candidate[own].tolist(), upstream[own].tolist(), strict=True))
         for i in positions:
-            gradient[body] += upstream_of[int(entity[i])] * _feature(count[i], logarithm)
+            gradient[body] += upstream_of[int(entity[i])] * _feature(count[i], feature)
     return gradient
 
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Feature, Grounder
+from rnnlogic.grounding.features import Feature
+from rnnlogic.grounding.ground import Grounder
 from rnnlogic.rules.ruleset import RuleSet
 
 

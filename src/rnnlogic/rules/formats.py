@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from rnnlogic.atomic import write_atomically
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RuleError, UnknownNameError
 from rnnlogic.rules.rule import Rule, format_rule
@@ -66,16 +66,11 @@ def write_rules(
     path: str | Path, rules: Iterable[Rule], vocab: Vocab, style: Literal["long", "short"] = "long"
 ) -> None:
     """Write one rule per line as text; the file appears whole or not at all."""
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    text = "".join(format_rule(rule, vocab, style) + "\n" for rule in rules)
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(format_rule(rule, vocab, style) + "\n" for rule in rules)
-        partial.replace(path)
+        write_atomically(path, text)
     except OSError as error:
         raise RuleError(f"{path}: cannot be written ({error.strerror})") from None
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_id_rules(path: str | Path, relations_dict: str | Path, vocab: Vocab) -> RuleImport:

@@ -1,0 +1,171 @@
+"""Settings of a fit: every number that changes a result is a named field here."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.grounding.features import Feature
+
+
+class _Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MineSettings(_Settings):
+    """Search for the relational paths between the ends of training facts, to pre-train the generator on."""
+
+    facts_per_relation: int = Field(1000, ge=1, description="Training facts sampled per relation")
+    fanout: int = Field(
+        100, ge=1, description="Edges followed from one entity; a random sample if it has more"
+    )
+    walks_per_fact: int = Field(20000, ge=1, description="Walks between the ends of one fact, at most")
+    candidates: int = Field(
+        3000, ge=1, description="Bodies per relation, by support, for which statistics are made"
+    )
+    queries_per_relation: int = Field(
+        500, ge=1, description="Training queries per relation for the statistics"
+    )
+    smoothing: float = Field(300.0, ge=0, description="Quality of a body = hits / (predictions + smoothing)")
+    keep: int = Field(2000, ge=1, description="Best bodies per relation that are kept")
+
+
+class GeneratorSettings(_Settings):
+    """The LSTM that proposes rules."""
+
+    embedding_size: int = Field(512, ge=1, description="Size of relation vectors and LSTM inputs")
+    hidden_size: int = Field(256, ge=1, description="Size of the LSTM's state")
+    pretrain_steps: int = Field(300, ge=0, description="Optimiser steps on mined rules")
+    pretrain_learning_rate: float = Field(3e-3, gt=0)
+    tune_steps: int = Field(150, ge=0, description="Optimiser steps of one M-step")
+    tune_learning_rate: float = Field(1e-3, gt=0)
+    batch_size: int = Field(1024, ge=1, description="Rules in one step")
+
+
+class PredictorSettings(_Settings):
+    """The log-linear predictor: one convex problem per head relation."""
+
+    feature: Feature = Field("log1p", description="What psi multiplies: count (paper), log(1+count), or 1")
+    weight_decay: float = Field(
+        100.0, ge=0, description="L2 penalty on psi, against the summed log-likelihood"
+    )
+    initial: Literal["zero", "expectation", "random"] = Field("zero", description="Start value of psi")
+    other_answers: Literal["exclude", "negative"] = Field(
+        "exclude",
+        description="Other known answers of a training query: left out of the softmax, or counted as wrong",
+    )
+    steps: int = Field(60, ge=1, description="Passes over the training queries")
+    learning_rate: float = Field(0.05, gt=0)
+    queries_per_relation: int = Field(5000, ge=1, description="Training queries per relation, at most")
+    results_per_relation: int = Field(
+        20_000_000, ge=1000, description="(query, entity, rule) results held at once per relation, at most"
+    )
+
+
+class EMSettings(_Settings):
+    """Rounds in which generator and predictor teach each other."""
+
+    optimizer: Literal["em", "reinforce", "none"] = Field(
+        "em", description="How the generator learns from rewards"
+    )
+    rounds: int = Field(3, ge=0)
+    rules: int = Field(1000, ge=1, description="Rules generated per relation (paper: N = 1000)")
+    generate: Literal["beam", "sample"] = Field("beam", description="Most probable rules, or a sample")
+    selected: int = Field(300, ge=1, description="Rules selected per training instance (paper: K = 300)")
+    assignment: Literal["hard", "sample"] = Field(
+        "hard", description="Top K by H, or K drawn from softmax(H)"
+    )
+    prior_weight: float = Field(0.01, ge=0, description="Weight of the generator's log-probability inside H")
+    replay: bool = Field(True, description="The M-step also sees what earlier rounds selected")
+    queries_per_relation: int = Field(500, ge=1, description="Training queries per relation and round")
+    predictor_steps: int = Field(20, ge=1, description="Passes of the predictor in each round")
+    patience: int = Field(2, ge=1, description="Rounds without a better validation MRR before stopping")
+    valid_queries: int = Field(2000, ge=1, description="Validation facts evaluated after each round")
+
+
+class FinalSettings(_Settings):
+    """The rules that answer, and how their weights are found."""
+
+    rules: int = Field(1000, ge=1, description="Best rules per relation, by beam search (paper: 1000)")
+
+
+class Config(_Settings):
+    """All settings of `rnnlogic fit`."""
+
+    seed: int = 0
+    threads: int | None = Field(None, description="Threads; all cores if not given")
+    max_length: int = Field(3, ge=1, le=8, description="Longest rule body")
+    mine: MineSettings = MineSettings()
+    generator: GeneratorSettings = GeneratorSettings()
+    predictor: PredictorSettings = PredictorSettings()
+    em: EMSettings = EMSettings()
+    final: FinalSettings = FinalSettings()
+
+
+def make_config(values: dict[str, Any], source: str = "settings") -> Config:
+    """Check nested values; an error names the key, and the nearest one if it does not exist."""
+    try:
+        return Config.model_validate(values)
+    except ValidationError as error:
+        raise RNNLogicError("\n".join(f"{source}: {_explain(e)}" for e in error.errors())) from None
+
+
+def read_config(path: str | Path) -> Config:
+    """Settings of a YAML file."""
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise RNNLogicError(f"{path}: cannot be read ({error})") from None
+    except yaml.YAMLError as error:
+        raise RNNLogicError(f"{path}: is not YAML: {error}") from None
+    if not isinstance(values, dict):
+        raise RNNLogicError(f"{path}: expected 'key: value' lines, found {type(values).__name__}")
+    return make_config(values, str(path))
+
+
+def override(config: Config, assignments: list[str]) -> Config:
+    """The settings with `key=value` changes such as `em.rounds=5`; values are read as YAML."""
+    values = config.model_dump()
+    for assignment in assignments:
+        key, equals, text = assignment.partition("=")
+        if not equals:
+            raise RNNLogicError(f"--set {assignment}: expected key=value, for example em.rounds=5")
+        *outer, last = key.strip().split(".")
+        place = values
+        for name in outer:
+            place = place.setdefault(name, {})
+            if not isinstance(place, dict):
+                raise RNNLogicError(f"--set {key}: {name!r} is a value, not a group of settings")
+        place[last] = yaml.safe_load(text)
+    return make_config(values, "--set")
+
+
+def differences(config: Config) -> dict[str, Any]:
+    """The settings that differ from the defaults, nested."""
+    return config.model_dump(exclude_defaults=True)
+
+
+def _explain(error: Any) -> str:
+    key = ".".join(str(part) for part in error["loc"])
+    if error["type"] != "extra_forbidden":
+        return f"{key}: {error['msg']}, found {error.get('input')!r}"
+    known = all_keys()
+    near = difflib.get_close_matches(key, known, n=3, cutoff=0.4)
+    return f"unknown key {key!r}" + (
+        f"; did you mean {', '.join(near)}?" if near else f"; known: {', '.join(known)}"
+    )
+
+
+def all_keys() -> list[str]:
+    """Every key that may be set, with dots."""
+    keys: list[str] = []
+    for name, field in Config.model_fields.items():
+        group = field.annotation
+        nested = isinstance(group, type) and issubclass(group, BaseModel)
+        keys += [f"{name}.{inner}" for inner in group.model_fields] if nested else [name]  # type: ignore[union-attr]
+    return keys

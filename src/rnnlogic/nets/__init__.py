@@ -1,0 +1,1 @@
+"""Networks: the rule generator and the reasoning predictors."""

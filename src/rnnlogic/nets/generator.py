@@ -1,0 +1,295 @@
+"""The rule generator: an LSTM that reads a head relation and writes a body (appendix "Rule Generator").
+
+A rule r <- r1 & ... & rl is the sequence [r, r1, ..., rl, END]. With v the relations' vectors, f, g, o linear
+
+    h_0 = f(v_r), c_0 = 0;   h_{t+1}, c_{t+1} = LSTM(h_t, c_t, g([v_r, v_{r_t}])), where r_0 = r;
+    p(r_{t+1} | r, ..., r_t) = softmax(o(h_{t+1}))   over all relations, inverses included, and END.
+
+Rules that say nothing have no probability: END cannot come first, nor after r1 = r, and the softmax is over
+what remains (with maximum length 1, over what is neither END nor r). A body of maximum length keeps the
+factor of its END like any other, so all rules together have probability one minus that of growing beyond it.
+
+g and the LSTM's input weights are linear and only ever see one head and one relation: their products are
+tables with a row per relation (`_Tables`), and a step of the LSTM looks its two rows up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from rnnlogic.rules.ruleset import RuleSet
+
+INPUT_SIZE, HIDDEN_SIZE = 512, 256  # of the paper
+CHUNK_RULES = 1 << 13  # sequences that are sampled, or whose probability is computed, at a time
+CHUNK_EXTENSIONS = 1 << 22  # (prefix, next relation) pairs that a beam search looks at together
+
+
+class RankedRules(NamedTuple):
+    """Different rules, ascending by head and then descending by probability."""
+
+    rules: RuleSet
+    log_prob: NDArray[np.float64]  # [n]
+
+
+class SampledRules(NamedTuple):
+    """Different rules, ascending by head and body, and how often each was drawn."""
+
+    rules: RuleSet
+    counts: NDArray[np.int64]  # [n]
+    log_prob: NDArray[np.float64]  # [n]
+
+
+class _State(NamedTuple):
+    """What the LSTM remembers of n sequences."""
+
+    hidden: Tensor  # [n, H]
+    cell: Tensor  # [n, H]
+
+    def take(self, rows: Tensor) -> _State:
+        return _State(functional.embedding(rows, self.hidden), functional.embedding(rows, self.cell))
+
+
+class _Tables(NamedTuple):
+    """What depends on one relation only."""
+
+    head_gates: Tensor  # [R, 4H] what the head adds to the gates at every step, biases included
+    token_gates: Tensor  # [R, 4H] what the relation just read adds
+    start: _State  # [R] after reading the head
+
+
+class _Beams(NamedTuple):
+    """Bodies, or beginnings of bodies, of c heads: n of each."""
+
+    log_prob: Tensor  # [c, n]
+    tokens: Tensor  # [c, n, max_length + 1] filled up with END
+
+    def best(self, number: int) -> _Beams:
+        log_prob, rows = self.log_prob.topk(min(number, self.log_prob.shape[1]))
+        return _Beams(log_prob, _take_beams(self.tokens, rows))
+
+    def joined(self, other: _Beams) -> _Beams:
+        return _Beams(
+            torch.cat([self.log_prob, other.log_prob], dim=1), torch.cat([self.tokens, other.tokens], dim=1)
+        )
+
+    def bar(self, number: int) -> Tensor:
+        """What a beginning needs to lead to one of the `number` best [c, 1]; finite if there are fewer."""
+        worst = self.log_prob[:, number - 1 : number]
+        lowest = torch.finfo(worst.dtype).min
+        return worst.clamp_min(lowest) if worst.numel() else torch.tensor(lowest)
+
+
+class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by mypy
+    """p(body | head relation) for bodies of 1..max_length relations with ids 0..num_relations-1."""
+
+    def __init__(
+        self,
+        num_relations: int,
+        max_length: int,
+        *,
+        input_size: int = INPUT_SIZE,
+        hidden_size: int = HIDDEN_SIZE,
+        seed: int = 0,
+    ) -> None:
+        """`num_relations` counts inverses too (2R of a graph); `seed` sets the initial parameters."""
+        super().__init__()
+        if num_relations < 2 or max_length < 1:
+            raise ValueError("a generator needs a relation, its inverse, and a maximum length of at least 1")
+        self.num_relations, self.max_length = num_relations, max_length
+        self.input_size, self.hidden_size = input_size, hidden_size
+        self.end = num_relations  # the token END
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.vectors = torch.nn.Embedding(num_relations, input_size)  # v
+            self.initial = torch.nn.Linear(input_size, hidden_size)  # f
+            self.combine = torch.nn.Linear(2 * input_size, input_size)  # g
+            self.cell = torch.nn.LSTMCell(input_size, hidden_size)
+            self.output = torch.nn.Linear(hidden_size, num_relations + 1)  # o
+
+    def encode(self, rules: RuleSet) -> tuple[Tensor, Tensor]:
+        """Heads [n] and tokens [n, max_length + 1] of rules; bodies are filled up with END."""
+        if rules.max_length > self.max_length:
+            raise ValueError(f"{rules!r} exceeds the generator's maximum length {self.max_length}")
+        if max(rules.heads.max(initial=-1), rules.body.max(initial=-1)) >= self.num_relations:
+            raise ValueError(f"{rules!r} has a relation id outside 0..{self.num_relations - 1}")
+        tokens = np.full((len(rules), self.max_length + 1), self.end)
+        tokens[np.arange(self.max_length + 1) < rules.lengths[:, None]] = rules.body
+        return torch.from_numpy(rules.heads.astype(np.int64)), torch.from_numpy(tokens)
+
+    def log_prob(self, rules: RuleSet) -> Tensor:
+        """Log p of rules [n], to be differentiated: for a batch. Empty bodies and r <- r have -inf."""
+        log_prob: Tensor = self(*self.encode(rules))
+        return log_prob
+
+    def log_probs(self, rules: RuleSet) -> NDArray[np.float64]:
+        """Log p of any number of rules [n], without gradients."""
+        heads, tokens = self.encode(rules)
+        order = torch.from_numpy(np.lexsort((*tokens.numpy().T[::-1], heads.numpy())))
+        log_prob = np.empty(len(rules))
+        with torch.inference_mode():
+            tables = self._tables()
+            for chunk in order.split(CHUNK_RULES):
+                log_prob[chunk.numpy()] = self._log_prob(tables, heads[chunk], tokens[chunk]).numpy()
+        return log_prob
+
+    def forward(self, heads: Tensor, tokens: Tensor) -> Tensor:
+        """Log p [n] of rules as `encode` gives them."""
+        return self._log_prob(self._tables(), heads, tokens)
+
+    def sample(self, relations: ArrayLike, number: int, generator: torch.Generator) -> SampledRules:
+        """Draw `number` rules for each head relation; a body that reaches the maximum length ends there.
+
+        So rules of maximum length are drawn with their p less the factor of END. Repeated rules are counted.
+        """
+        heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64))).repeat_interleave(number)
+        with torch.inference_mode():
+            tables = self._tables()
+            tokens = [self._draw(tables, chunk, generator) for chunk in heads.split(CHUNK_RULES)]
+        rows = torch.cat([heads[:, None], torch.cat(tokens)], dim=1).numpy()
+        rows, counts = np.unique(rows, axis=0, return_counts=True)
+        rules = self._rule_set(rows[:, 0], rows[:, 1:])
+        return SampledRules(rules, counts, self.log_probs(rules))
+
+    def beam(self, relations: ArrayLike, number: int, width: int | None = None) -> RankedRules:
+        """Search the `number` most probable rules of each head relation.
+
+        Of the beginnings of each length the best `width` (by default `number`) are continued; finished rules
+        of all lengths compete for the places. A relation's rules do not depend on what else is asked.
+        """
+        width = width or number
+        all_heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64)))
+        size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
+        heads, tokens, log_prob = [], [], []
+        with torch.inference_mode():
+            tables = self._tables()
+            for chunk in all_heads.split(size):
+                found = self._search(tables, chunk, number, width)
+                possible = found.log_prob.isfinite()
+                heads.append(chunk[:, None].expand_as(possible)[possible])
+                tokens.append(found.tokens[possible])
+                log_prob.append(found.log_prob[possible])
+        rules = self._rule_set(torch.cat(heads).numpy(), torch.cat(tokens).numpy())
+        return RankedRules(rules, np.asarray(torch.cat(log_prob), dtype=np.float64))
+
+    def _tables(self) -> _Tables:
+        vectors, cell = self.vectors.weight, self.cell
+        of_head, of_token = self.combine.weight.chunk(2, dim=1)
+        head_inputs = functional.linear(vectors, of_head, self.combine.bias)
+        head_gates = functional.linear(head_inputs, cell.weight_ih, cell.bias_ih + cell.bias_hh)
+        token_gates = functional.linear(functional.linear(vectors, of_token), cell.weight_ih)
+        hidden = self.initial(vectors)
+        start = self._gated(head_gates + token_gates, _State(hidden, torch.zeros_like(hidden)))
+        return _Tables(head_gates, token_gates, start)
+
+    def _gated(self, inputs: Tensor, state: _State) -> _State:
+        """One step of the LSTM; `inputs` [n, 4H] is what its input adds to the gates."""
+        gates = torch.addmm(inputs, state.hidden, self.cell.weight_hh.T)
+        let_in, keep, new, let_out = gates.chunk(4, dim=1)
+        cell = keep.sigmoid() * state.cell + let_in.sigmoid() * new.tanh()
+        return _State(let_out.sigmoid() * cell.tanh(), cell)
+
+    def _read(self, tables: _Tables, state: _State, heads: Tensor, tokens: Tensor) -> _State:
+        """States [n] after reading relations [n]."""
+        inputs = functional.embedding(heads, tables.head_gates)
+        return self._gated(inputs + functional.embedding(tokens, tables.token_gates), state)
+
+    def _next_log_prob(self, state: _State, heads: Tensor, last: Tensor, length: int) -> Tensor:
+        """Log p [n, R + 1] of what follows a body of this length whose last relation is `last`."""
+        logits = self.output(state.hidden)
+        if length == 0:
+            logits[:, self.end] = -torch.inf
+            if self.max_length == 1:
+                logits.scatter_(1, heads[:, None], -torch.inf)
+        elif length == 1 and self.max_length > 1:
+            logits[:, self.end].masked_fill_(last == heads, -torch.inf)
+        return logits.log_softmax(dim=1)
+
+    def _log_prob(self, tables: _Tables, heads: Tensor, tokens: Tensor) -> Tensor:
+        """Log p of rules [n]; beginnings that they share are computed once."""
+        log_prob = tables.head_gates.new_zeros(len(heads))
+        rule = torch.arange(len(heads))  # those that go on
+        head, node = heads.unique(return_inverse=True)  # beginnings, and which of them a rule has
+        state, last = tables.start.take(head), head
+        for length in range(self.max_length + 1):
+            following = self._next_log_prob(state, head, last, length)
+            token = tokens[rule, length]
+            taken = following.flatten().index_select(0, node * following.shape[1] + token)
+            log_prob = log_prob.index_add(0, rule, taken)
+            goes_on = token != self.end
+            if not goes_on.any():
+                break
+            rule, node, token = rule[goes_on], node[goes_on], token[goes_on]
+            key, node = (node * self.end + token).unique(return_inverse=True)
+            parent, last = key // self.end, key % self.end
+            head = head[parent]
+            state = self._read(tables, state.take(parent), head, last)
+        return log_prob
+
+    def _draw(self, tables: _Tables, heads: Tensor, generator: torch.Generator) -> Tensor:
+        """Tokens [n, max_length + 1] of one drawn body for each head [n]."""
+        tokens = torch.full((len(heads), self.max_length + 1), self.end)
+        row, state, last = torch.arange(len(heads)), tables.start.take(heads), heads
+        for length in range(self.max_length):
+            following = self._next_log_prob(state, heads[row], last, length)
+            last = following.exp().multinomial(1, generator=generator).squeeze(1)
+            tokens[row, length] = last
+            goes_on = last != self.end
+            row, last = row[goes_on], last[goes_on]
+            if length + 1 < self.max_length:
+                state = self._read(tables, state.take(goes_on.nonzero().squeeze(1)), heads[row], last)
+        return tokens
+
+    def _search(self, tables: _Tables, heads: Tensor, number: int, width: int) -> _Beams:
+        """The best finished bodies of heads [c], descending; log p is -inf where there are no more."""
+        tokens = torch.full((len(heads), 1, self.max_length + 1), self.end)
+        beams = _Beams(tables.head_gates.new_zeros(len(heads), 1), tokens)
+        finished = _Beams(beams.log_prob[:, :0], beams.tokens[:, :0])
+        state, last = tables.start.take(heads), heads
+        for length in range(self.max_length + 1):
+            beam_heads = heads.repeat_interleave(beams.log_prob.shape[1])
+            following = self._next_log_prob(state, beam_heads, last, length).view(
+                *beams.log_prob.shape, self.end + 1
+            )
+            following += beams.log_prob[:, :, None]  # log p of all extensions [c, n, R + 1]
+            finished = finished.joined(_Beams(following[:, :, self.end], beams.tokens)).best(number)
+            if length == self.max_length:
+                break
+            following[:, :, self.end] = -torch.inf
+            beams, rows = self._extended(beams, following, length, finished.bar(number), width)
+            last = beams.tokens[:, :, length].flatten()
+            beam_heads = heads.repeat_interleave(beams.log_prob.shape[1])
+            state = self._read(tables, state.take(rows), beam_heads, last)
+        return finished
+
+    def _extended(
+        self, beams: _Beams, following: Tensor, length: int, bar: Tensor, width: int
+    ) -> tuple[_Beams, Tensor]:
+        """The best `width` extensions by one relation, and the rows of the n beams [c * n] they came from.
+
+        Columns where no head has one above its bar [c, 1] are left out: no rule can grow from them.
+        """
+        heads, count, choices = following.shape
+        log_prob, place = following.view(heads, -1).topk(min(width, count * self.num_relations))
+        columns = int((log_prob >= bar).sum(dim=1).max())
+        log_prob, place = log_prob[:, :columns], place[:, :columns]
+        parent = place // choices
+        tokens = _take_beams(beams.tokens, parent)
+        tokens[:, :, length] = place % choices
+        return _Beams(log_prob, tokens), (parent + count * torch.arange(heads)[:, None]).flatten()
+
+    def _rule_set(self, heads: NDArray[np.int64], tokens: NDArray[np.int64]) -> RuleSet:
+        """Rules of different rows."""
+        is_body = tokens != self.end
+        body_ptr = np.append(0, np.cumsum(is_body.sum(axis=1)))
+        return RuleSet(heads.astype(np.int32), body_ptr, tokens[is_body].astype(np.int32))
+
+
+def _take_beams(tokens: Tensor, beams: Tensor) -> Tensor:
+    """Tokens [c, m, length] of the chosen beams [c, m] of tokens [c, n, length]."""
+    return tokens.gather(1, beams[:, :, None].expand(-1, -1, tokens.shape[2]))

@@ -1,0 +1,70 @@
+"""What README.md and docs/ show is what happens.
+
+The ```python blocks of a file run as one program, which must print exactly its ```output blocks if there are
+any. In ```console blocks every `$ command` must print the lines that follow it. Both start in empty folders.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+every_file = pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
+
+
+def blocks(file: Path, language: str) -> list[tuple[int, str]]:
+    """Fenced blocks of a language, each with the number of lines before its text."""
+    text = file.read_text(encoding="utf-8")
+    found = re.finditer(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [(text.count("\n", 0, block.start(1)), block[1]) for block in found]
+
+
+def run(*command: str, folder: Path) -> tuple[int, str, str]:
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@every_file
+def test_python_blocks_run(file, tmp_path):
+    code = ""
+    for line, text in blocks(file, "python"):
+        code += "\n" * (line - code.count("\n")) + text  # tracebacks show the line numbers of the page
+    script = tmp_path / f"{file.name}.py"
+    script.write_text(code, encoding="utf-8")
+    status, out, err = run(sys.executable, str(script), folder=tmp_path)
+    assert status == 0, err
+    expected = "".join(text for _, text in blocks(file, "output"))
+    assert not expected or out == expected
+
+
+@every_file
+def test_commands_print_what_is_shown(file, tmp_path):
+    for _, text in blocks(file, "console"):
+        for shown in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            command, _, expected = shown.partition("\n")
+            _, out, err = run("bash", "-c", command, folder=tmp_path)
+            assert out + err == expected, command
+
+
+@every_file
+def test_links_lead_somewhere(file):
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8")):
+        assert (file.parent / target).exists(), target
+
+
+def test_every_dependency_is_explained_with_its_bound():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    for requirement in [*project["dependencies"], *chain(*project["optional-dependencies"].values())]:
+        name, bound = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
+        assert re.search(rf"^\|.*\b{name}\b.*\|.*{re.escape(bound)}", page, re.MULTILINE), requirement

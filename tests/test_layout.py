@@ -1,0 +1,109 @@
+"""The layout of docs/layout.md holds: imports go down only, heavy libraries stay where they belong."""
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rnnlogic
+
+PACKAGE = Path(rnnlogic.__file__).parent
+FILES = sorted(PACKAGE.rglob("*.py"))
+NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
+# Imports only go down this list. `rnnlogic/__init__.py` stands above it: it loads the public names on demand.
+ORDER = [
+    ["__main__"],
+    ["cli"],
+    ["model"],
+    ["explain"],
+    ["learning"],
+    ["config"],
+    ["evaluation"],
+    ["nets"],
+    ["grounding"],
+    ["rules"],
+    ["data"],
+    ["errors", "atomic"],
+]
+LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
+
+
+def imported(file: Path) -> Iterator[str]:
+    """Dotted names of everything a file imports, at its top or inside functions."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: write imports in full"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    """Functions of a module and methods of its classes whose names do not begin with an underscore."""
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
+    for node in (node for parent in [tree, *classes] for node in parent.body):
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            yield node
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "__init__.py"])
+def test_imports_go_down_only(name):
+    own = Path(name).with_suffix("").parts[0]
+    assert own in LEVELS, f"{own} is new: give it a place in ORDER and in docs/layout.md"
+    for target in imported(PACKAGE / name):
+        if target.split(".")[0] == "rnnlogic":
+            part = target.split(".")[1]
+            assert part in LEVELS, f"{target}: import from the module that defines it"
+            assert LEVELS[part] >= LEVELS[own], f"{own} must not import {target}, which stands above it"
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_heavy_libraries_stay_where_they_belong(file):
+    libraries = {name.split(".")[0] for name in imported(file)}
+    place = file.relative_to(PACKAGE)
+    assert "numba" not in libraries or place.name == "kernels.py", "numba belongs in kernels.py"
+    assert "torch" not in libraries or place.parts[0] in ("nets", "learning"), "torch: nets/ or learning/"
+
+
+@pytest.mark.parametrize("file", FILES, ids=NAMES)
+def test_files_are_short_and_public_functions_are_typed_and_documented(file):
+    text = file.read_text(encoding="utf-8")
+    assert text.count("\n") <= 400
+    for function in public_functions(ast.parse(text)):
+        overload = any(getattr(d, "id", "") == "overload" for d in function.decorator_list)
+        assert overload or ast.get_docstring(function), f"{function.name} has no docstring"
+        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+        untyped = [a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls")]
+        assert not untyped, f"{function.name}: {untyped} without types"
+        assert function.returns is not None, f"{function.name} without the type of its result"
+
+
+def test_the_map_of_the_code_shows_every_module():
+    page = (Path(__file__).parents[1] / "docs" / "layout.md").read_text(encoding="utf-8")
+    shown = set(re.findall(r"^\| `([\w/]+\.py)`", page, re.MULTILINE))
+    assert shown == {name for name in NAMES if not name.startswith("__") and not empty(PACKAGE / name)}
+
+
+def empty(file: Path) -> bool:
+    """Whether a file holds nothing but a docstring."""
+    return len(ast.parse(file.read_text(encoding="utf-8")).body) <= 1
+
+
+@pytest.mark.parametrize("module", ["rnnlogic", "rnnlogic.cli"])
+def test_imports_are_quick(module):
+    heavy = {"torch", "numba", "pykeen", "pandas", "polars", "scipy", "pyoxigraph"}
+    code = f"import sys, {module}; print(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_public_names_are_there():
+    assert set(rnnlogic.__all__) <= set(dir(rnnlogic))
+    for name in rnnlogic.__all__:
+        assert getattr(rnnlogic, name).__name__ == name
+    with pytest.raises(AttributeError, match="module 'rnnlogic' has no attribute 'nothing'"):
+        _ = rnnlogic.nothing
