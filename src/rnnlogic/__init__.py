@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from rnnlogic.grounding.ground import Grounder
     from rnnlogic.grounding.paths import paths
     from rnnlogic.grounding.scorer import RuleScorer
+    from rnnlogic.model import RNNLogic
+    from rnnlogic.presets import preset_for
     from rnnlogic.rules.formats import read_rules, write_rules
     from rnnlogic.rules.rule import Rule, format_rule, parse_rule
     from rnnlogic.rules.ruleset import RuleSet
@@ -26,6 +28,7 @@ __all__ = [
     "Dataset",
     "Graph",
     "Grounder",
+    "RNNLogic",
     "RNNLogicError",
     "Rule",
     "RuleScorer",
@@ -36,6 +39,7 @@ __all__ = [
     "load_dataset",
     "parse_rule",
     "paths",
+    "preset_for",
     "read_rules",
     "save_dataset",
     "write_rules",
@@ -51,6 +55,8 @@ _MODULES = {
     "grounding.ground": ("Grounder",),
     "grounding.paths": ("paths",),
     "grounding.scorer": ("RuleScorer",),
+    "model": ("RNNLogic",),
+    "presets": ("preset_for",),
     "rules.formats": ("read_rules", "write_rules"),
     "rules.rule": ("Rule", "format_rule", "parse_rule"),
     "rules.ruleset": ("RuleSet",),

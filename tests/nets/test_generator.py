@@ -16,6 +16,15 @@ from rnnlogic.rules.ruleset import RuleSet
 SIZES = [(2, 1), (4, 1), (2, 3), (3, 2), (4, 3)]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Tiny networks gain nothing from threads, and lose much where other processes compete."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def tiny(num_relations, max_length, seed=0):
     """A generator of few parameters, far from uniform."""
     net = RuleGenerator(num_relations, max_length, input_size=5, hidden_size=4, seed=seed)

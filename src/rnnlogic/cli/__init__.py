@@ -8,16 +8,27 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.cli import data
+from rnnlogic.cli import answers, data, demo, evaluate, fit, rules
 from rnnlogic.errors import RNNLogicError
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
-    epilog="Example: rnnlogic data info umls",
+    epilog="Example: rnnlogic fit umls -o runs/umls",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )
 app.add_typer(data.app, name="data")
+app.command("fit", epilog="Example: rnnlogic fit umls -o runs/umls")(fit.fit)
+app.command("evaluate", epilog="Example: rnnlogic evaluate runs/umls --split valid")(evaluate.evaluate)
+app.command("predict", epilog="Example: rnnlogic predict runs/umls --head antibiotic --relation treats")(
+    answers.predict
+)
+app.command(
+    "explain",
+    epilog="Example: rnnlogic explain runs/umls --head antibiotic --relation treats --tail sign_or_symptom",
+)(answers.explain)
+app.command("rules", epilog="Example: rnnlogic rules runs/umls --relation treats --top 10")(rules.rules)
+app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)
 
 
 def _print_version(wanted: bool) -> None:

@@ -19,8 +19,8 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.features import FEATURE_CODES, Feature
-from rnnlogic.grounding.parallel import in_order
 from rnnlogic.grounding.trie import Trie, build_trie
+from rnnlogic.parallel import in_order
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie

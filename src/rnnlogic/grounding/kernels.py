@@ -29,7 +29,7 @@ _LOG1P = np.log1p(np.arange(1024.0))
 
 
 @_compiled
-def _edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np.int64]:
+def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np.int64]:
     """Range of the edges of (relation, head) in `graph.tails`."""
     if graph.direct.shape[0] > 0:
         return np.int64(graph.direct[relation, head]), np.int64(graph.direct[relation, head + 1])
@@ -89,7 +89,7 @@ def _step(
     end = start
     if hi - lo == 1:  # no two walks can meet
         entity = stack[lo]
-        first, last = _edges_of(graph, step, entity)
+        first, last = edges_of(graph, step, entity)
         for edge in range(first, last):
             tail = graph.tails[edge]
             stack[end], stack_count[end] = tail, stack_count[lo]
@@ -97,7 +97,7 @@ def _step(
         return end
     for i in range(lo, hi):
         entity, count = stack[i], stack_count[i]
-        first, last = _edges_of(graph, step, entity)
+        first, last = edges_of(graph, step, entity)
         for edge in range(first, last):
             tail = graph.tails[edge]
             if entity == hidden_from and tail == hidden_to:
@@ -271,3 +271,19 @@ def group_by_candidate(
                 size[entity[i]] = place + 1
         size[touched[:reached]] = 0
     return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], body_of, count_of
+
+
+@_compiled
+def count_hits(
+    entity: NDArray[np.int32], ptr: NDArray[np.int64], answers: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every grounded body: queries whose answer it reaches, and entities reached over all queries."""
+    queries = len(answers)
+    bodies = (len(ptr) - 1) // max(queries, 1)
+    hits, reached = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
+    for k in range(bodies):
+        for q in range(queries):
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                hits[k] += entity[i] == answers[q]
+        reached[k] = ptr[(k + 1) * queries] - ptr[k * queries]
+    return hits, reached

@@ -146,3 +146,15 @@ def group_by_candidate(
         np.array([body for bodies in lists for body, _ in bodies], np.int32),
         np.array([n for bodies in lists for _, n in bodies], count.dtype),
     )
+
+
+def count_hits(
+    entity: NDArray[np.int32], ptr: NDArray[np.int64], answers: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every grounded body: queries whose answer it reaches, and entities reached over all queries."""
+    bodies = (len(ptr) - 1) // max(len(answers), 1)
+    hits, reached = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
+    for body, query, positions in _cells(ptr, len(answers)):
+        hits[body] += sum(entity[i] == answers[query] for i in positions)
+        reached[body] += len(positions)
+    return hits, reached

@@ -113,8 +113,8 @@ def _batches(
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Different rule ids [b] and their shares [b] of a batch, for each step.
 
-    Draws are stratified: one place from each of `batch_size` equal parts of the line of shares. A rule is drawn
-    as often as by independent draws, but heads, which lie side by side, have their fair part of every batch.
+    Draws are stratified: one place from each of `batch_size` equal parts of the line of shares. A rule is
+    drawn as often as by independent draws, but heads, which lie side by side, are spread over every batch.
     """
     everything = torch.arange(len(shares)), torch.from_numpy(shares.astype(np.float32))
     ends = np.cumsum(shares) / shares.sum()

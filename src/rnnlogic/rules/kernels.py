@@ -38,9 +38,10 @@ def _random_below(state: NDArray[np.uint64], bound: int) -> int:
 
 @_compiled
 def _mark_distances(edges: EntityEdges, tail: int, depth: int, fanout: int, distance: Any, queue: Any) -> int:
-    """Set distance[e] to the number of steps to `tail` where at most `depth`; returns how many are in `queue`.
+    """Set distance[e] to the number of steps to `tail` where at most `depth`; these e are put in `queue`.
 
-    `distance` is otherwise -1. Entities with more than `fanout` edges are not expanded beyond the first step.
+    Returns how many; `distance` is -1 elsewhere. Entities with more than `fanout` edges are not expanded, but
+    for the tail itself.
     """
     distance[tail] = 0
     queue[0] = tail
@@ -80,8 +81,8 @@ def bodies_between(
     """Keys of the walks of length 1..max_length from head to tail that do not use the fact itself.
 
     A body r1..rl has the key sum((ri + 1) * radix ** (i - 1)). The walks are found by depth-first search that
-    knows the distance to the tail up to `back` steps. From entities with more than `fanout` edges a random sample
-    of that many is followed; at most `most` walks are returned. Walks may repeat a body.
+    knows the distance to the tail up to `back` steps. From entities with more than `fanout` edges a random
+    sample of that many is followed; at most `most` walks are returned. Walks may repeat a body.
     """
     found = np.empty(256, np.int64)
     size = 0
@@ -109,7 +110,9 @@ def bodies_between(
         tried[depth] += 1
         position[depth] += 1
         step, other = edges.relation[edge], edges.tail[edge]
-        if (step == relation and here == head and other == tail) or (step == inverse and here == tail and other == head):
+        if (step == relation and here == head and other == tail) or (
+            step == inverse and here == tail and other == head
+        ):
             continue
         left = max_length - depth - 1
         if left <= back and (distance[other] < 0 or distance[other] > left):

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from rnnlogic.grounding.parallel import AHEAD, QUEUED, in_order
+from rnnlogic.parallel import AHEAD, QUEUED, in_order
 
 
 def run(work, items, threads, most=10**9):

@@ -1,0 +1,168 @@
+"""`rnnlogic predict` and `rnnlogic explain`: answers, and why."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, RunFolder
+from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.errors import DataError, RNNLogicError, UnknownNameError
+
+if TYPE_CHECKING:
+    from rnnlogic.answers import Answer
+    from rnnlogic.data.vocab import Vocab
+
+BLOCK = 1000  # queries answered at a time
+COLUMNS = ("head", "relation", "rank", "answer", "score", "probability", "known")
+
+Query = tuple[str, str]  # head, relation
+
+
+class KnownChoice(StrEnum):
+    """What happens to answers that are facts already."""
+
+    drop = "drop"
+    keep = "keep"
+
+
+def predict(
+    run: RunFolder,
+    head: Annotated[str | None, typer.Option(help="Entity to start from.")] = None,
+    relation: Annotated[str | None, typer.Option(help="Relation; NAME^-1 asks the other way.")] = None,
+    tail: Annotated[str | None, typer.Option(help="Ask for the heads of facts with this tail.")] = None,
+    queries: Annotated[
+        str | None, typer.Option("--input", help="File of head<TAB>relation lines; - for standard input.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10,
+    evidence: EvidenceOption = EvidenceChoice.train,
+    known: Annotated[
+        KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
+    ] = KnownChoice.drop,
+    as_json: AsJson = False,
+) -> None:
+    """Predict missing facts: the best answers of (head, relation, ?), with probabilities.
+
+    With --input there is one line per answer (columns separated by tabs), or with --json one per query.
+    """
+    from rnnlogic.model import RNNLogic
+
+    model = RNNLogic.load(run)
+    vocab = model.dataset.vocab
+    if queries is None:
+        query = _query(head, relation, tail, vocab)
+        answers = model.predict(*query, top, evidence.value, known.value)
+        _print_answers(query, answers, known, as_json)
+        return
+    if head or relation or tail:
+        raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
+    wanted = _read_queries(queries, vocab)
+    if not as_json:
+        typer.echo("\t".join(COLUMNS))
+    for start in range(0, len(wanted), BLOCK):
+        block = wanted[start : start + BLOCK]
+        for query, answers in zip(
+            block, model.predict_many(block, top, evidence.value, known.value), strict=True
+        ):
+            _print_lines(query, answers, as_json)
+
+
+def explain(
+    run: RunFolder,
+    head: Annotated[str, typer.Option(help="Head of the fact.")],
+    relation: Annotated[str, typer.Option(help="Relation; NAME^-1 for its inverse.")],
+    tail: Annotated[str, typer.Option(help="Tail of the fact.")],
+    paths: Annotated[int, typer.Option(help="Paths to show for each rule.", min=0)] = 3,
+    rules: Annotated[int, typer.Option(help="Rules to show, strongest first; 0 for all.", min=0)] = 10,
+    evidence: EvidenceOption = EvidenceChoice.train,
+    as_json: AsJson = False,
+) -> None:
+    """Explain an answer: its probability and rank, what each rule contributes, and the paths behind it.
+
+    JSON lists every rule, the first --rules of them with paths.
+    """
+    from rnnlogic.model import RNNLogic
+
+    shown = rules or None
+    explanation = RNNLogic.load(run).explain(head, relation, tail, paths, evidence.value, shown)
+    if as_json:
+        print_json(explanation.as_dict())
+    else:
+        for line in explanation.lines(shown):
+            typer.echo(line)
+
+
+def _query(head: str | None, relation: str | None, tail: str | None, vocab: Vocab) -> Query:
+    """The question as (head, relation, ?)."""
+    if relation is None or (head is None) == (tail is None):
+        hint = "; `rnnlogic explain` takes both ends" if head and tail else ""
+        raise RNNLogicError(f"give --relation with either --head or --tail{hint}")
+    if tail is None:
+        return str(head), relation
+    return tail, vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
+
+
+def _read_queries(path: str, vocab: Vocab) -> list[Query]:
+    """All questions of a file, checked before the first is answered."""
+    lines = _lines(path)
+    return [_parse(path, number, line, vocab) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _lines(path: str) -> Iterable[str]:
+    if path == "-":
+        return sys.stdin.read().splitlines()
+    try:
+        return Path(path).read_text(encoding="utf-8-sig").split("\n")
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", path) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError("not UTF-8 text; save the file in that encoding", path, line) from None
+
+
+def _parse(path: str, number: int, line: str, vocab: Vocab) -> Query:
+    fields = [field.strip() for field in line.split("\t")]
+    if len(fields) != 2 or not all(fields):
+        raise DataError(f"expected head<TAB>relation, found {len(fields)} column(s)", path, number)
+    try:
+        vocab.entity_id(fields[0])
+        vocab.relation_id(fields[1])
+    except UnknownNameError as error:
+        raise DataError(str(error), path, number) from None
+    return fields[0], fields[1]
+
+
+def _print_answers(query: Query, answers: list[Answer], known: KnownChoice, as_json: bool) -> None:
+    if as_json:
+        print_json(_as_dict(query, answers))
+        return
+    left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
+    typer.echo(f"({query[0]}, {query[1]}, ?){left_out}")
+    if not answers:
+        typer.echo("  no rule reaches an answer")
+        return
+    rows = [[i, a.label, a.probability, a.score] for i, a in enumerate(answers, 1)]
+    headers = ["rank", "answer", "probability", "score"]
+    if known is KnownChoice.keep:
+        headers.append("known")
+        rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
+    print_table(headers, rows)
+
+
+def _print_lines(query: Query, answers: list[Answer], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(_as_dict(query, answers), ensure_ascii=False))
+        return
+    for rank, answer in enumerate(answers, 1):
+        numbers = f"{answer.score:.6g}", f"{answer.probability:.6g}", str(int(answer.is_known))
+        typer.echo("\t".join([*query, str(rank), answer.entity, *numbers]))
+
+
+def _as_dict(query: Query, answers: list[Answer]) -> dict[str, object]:
+    return {"head": query[0], "relation": query[1], "answers": [answer.as_dict() for answer in answers]}

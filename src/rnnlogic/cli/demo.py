@@ -1,0 +1,133 @@
+"""`rnnlogic demo`: the whole way on the embedded UMLS graph, from facts to an explained prediction."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rnnlogic.cli.fit import fit_run, stoppable
+from rnnlogic.cli.output import print_pairs, print_table
+
+if TYPE_CHECKING:
+    from rnnlogic.config import Config
+    from rnnlogic.data.dataset import Dataset
+    from rnnlogic.evaluation.report import Report
+    from rnnlogic.explain import Explanation
+    from rnnlogic.model import RNNLogic
+
+DATASET = "umls"
+FOLDER = Path("runs/demo")
+FAST = [
+    "em.rounds=1",
+    "em.rules=100",
+    "em.selected=30",
+    "final.rules=100",
+    "generator.pretrain_steps=50",
+    "generator.embedding_size=64",
+    "generator.hidden_size=64",
+]
+RELATIONS, RULES, TRIED = 3, 3, 60
+COLUMNS = 100
+SHOWN = 3  # rules of the explanation
+
+
+def demo(
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer rules and rounds: quicker, weaker.")] = False,
+) -> None:
+    """Learn rules on the embedded UMLS graph, offline: data, training, metrics, rules, one explanation.
+
+    The fit is written to runs/demo, anew each time.
+    """
+    from rnnlogic.data.dataset import load_dataset
+
+    dataset = load_dataset(DATASET)
+    _print_title("1. The data: UMLS, a graph of medical concepts")
+    _print_data(dataset)
+    _print_title("2. Learning rules from the training facts")
+    with stoppable("nothing is lost but the demo"):
+        model, _ = fit_run(dataset, _config(dataset, fast), FOLDER, restart=True)
+        typer.echo(f"{len(model.learned.rules):,} weighted rules in {FOLDER}")
+        _print_title("3. Answering the test questions, which nobody showed to the learner")
+        report = model.evaluate("test")
+        _print_metrics(model, report)
+    _print_title("4. Some of the rules, with their weights")
+    _print_rules(model, report)
+    _print_title("5. One prediction that is right, and why it was made")
+    _print_explanation(_good_explanation(model, report))
+    _print_title("Your turn")
+    for command in (f"rules {FOLDER} --relation treats", "fit DATASET -o RUN", "--help"):
+        typer.echo(f"  rnnlogic {command}")
+
+
+def _config(dataset: Dataset, fast: bool) -> Config:
+    from rnnlogic.config import override
+    from rnnlogic.presets import preset_for
+
+    return override(preset_for(dataset), FAST if fast else [])
+
+
+def _print_title(text: str) -> None:
+    typer.echo()
+    typer.secho(text, bold=True)
+    typer.echo()
+
+
+def _print_data(dataset: Dataset) -> None:
+    vocab = dataset.vocab
+    print_pairs(
+        [
+            ("source", dataset.source),
+            ("entities", vocab.num_entities),
+            ("relations", vocab.num_relations),
+            *((f"{split} facts", len(dataset.facts(split))) for split in ("train", "valid", "test")),
+        ]
+    )
+    for head, relation, tail in dataset.train[:: max(1, len(dataset.train) // 3)][:3].tolist():
+        names = vocab.relation_label(relation), vocab.entity_label(head), vocab.entity_label(tail)
+        typer.echo("for example  {}({}, {})".format(*names))
+
+
+def _print_metrics(model: RNNLogic, report: Report) -> None:
+    from rnnlogic.evaluation.baselines import FrequencyScorer
+    from rnnlogic.evaluation.evaluate import evaluate
+    from rnnlogic.evaluation.metrics import TIE_RULES
+
+    floor = evaluate(FrequencyScorer(), model.dataset, "test")
+    shown = [("rules", report, rule) for rule in TIE_RULES]
+    shown.append(("frequent answers, the floor", floor, "expected"))
+    rows: list[list[Any]] = [
+        [name, rule, *(round(value, 4) for value in result.metrics("both", rule).values())]
+        for name, result, rule in shown
+    ]
+    title = f"{report.queries:,} questions, both directions, in {report.seconds:.1f} s"
+    print_table(["answers by", "ties", *report.metrics()], rows, title)
+
+
+def _print_rules(model: RNNLogic, report: Report) -> None:
+    """The heaviest rules of the relations that are asked about most."""
+    by_relation = report.by_relation()
+    asked = sorted(by_relation, key=lambda name: -by_relation[name]["queries"])[:RELATIONS]
+    rows = [[r.weight, r.support, r.confidence, r.text] for name in asked for r in model.rules(name, RULES)]
+    print_table(["weight", "support", "confidence", "rule"], rows)
+
+
+def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
+    """Of some right answers, the surest whose explanation fits the screen."""
+    import numpy as np
+
+    is_right = (report.ranks.better == 0) & (report.ranks.tied == 1)
+    is_tail = report.asked[:, 1] < len(report.relations)
+    right = np.flatnonzero(is_right & is_tail)
+    names = model.dataset.vocab
+    explanations = [
+        model.explain(names.entities[head], names.relations[relation], names.entities[tail], paths=2)
+        for head, relation, tail in report.asked[right[:: max(1, len(right) // TRIED)]].tolist()
+    ]
+    return max(explanations, key=lambda e: (max(map(len, e.lines(SHOWN))) <= COLUMNS, e.probability))
+
+
+def _print_explanation(explanation: Explanation) -> None:
+    for line in explanation.lines(SHOWN):
+        typer.echo(line)

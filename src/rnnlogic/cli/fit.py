@@ -1,0 +1,143 @@
+"""`rnnlogic fit`: learn rules and weights, in a run folder that can be gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.output import print_json, print_pairs
+from rnnlogic.cli.progress import StageProgress
+
+if TYPE_CHECKING:
+    from rnnlogic.config import Config
+    from rnnlogic.data.dataset import Dataset
+    from rnnlogic.learning.runs import Run
+    from rnnlogic.model import RNNLogic
+
+STOPPED = 130  # exit code of Ctrl-C
+
+
+def fit(
+    name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")],
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file of settings; else packaged ones that suit the dataset.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
+    max_minutes: Annotated[
+        float | None, typer.Option(help="Begin no further round after so many minutes.", min=0)
+    ] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Drop what RUN holds and begin anew.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn rules from a knowledge graph.
+
+    Run the same command again to go on with a fit that was stopped.
+    """
+    from rnnlogic.data.dataset import load_dataset
+
+    dataset = load_dataset(name)
+    for line in dataset.report.lines():
+        typer.echo(f"note: {line}", err=True)
+    settings = _settings(dataset, config, changes or [], seed, threads)
+    with stoppable("run the same command again to go on"):
+        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart)
+    summary = _summary(model, output)
+    if as_json:
+        print_json(summary | {"was_finished": was_finished})
+    else:
+        _print_summary(model, summary, was_finished)
+
+
+def fit_run(
+    dataset: Dataset, config: Config, folder: Path, max_minutes: float | None = None, restart: bool = False
+) -> tuple[RNNLogic, bool]:
+    """Fit with progress, then measure validation facts; and whether all that had been done before."""
+    from rnnlogic.learning.runs import Run
+    from rnnlogic.model import RNNLogic
+
+    was_finished = Run.exists(folder) and Run.open(folder).finished and not restart
+    if Run.exists(folder) and not was_finished and not restart:
+        typer.echo(f"going on with the fit in {folder}", err=True)
+    model = RNNLogic(config)
+    with StageProgress() as progress:
+        model.fit(dataset, folder, progress, max_minutes, restart)
+        _measure(model, Run.open(folder), progress)
+    return model, was_finished
+
+
+@contextmanager
+def stoppable(message: str) -> Iterator[None]:
+    """Ctrl-C inside prints a message and ends the program."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"stopped; {message}", err=True)
+        raise typer.Exit(STOPPED) from None
+
+
+def _settings(
+    dataset: Dataset, file: Path | None, changes: list[str], seed: int | None, threads: int | None
+) -> Config:
+    from rnnlogic.config import override, read_config
+    from rnnlogic.presets import preset_for
+
+    config = preset_for(dataset) if file is None else read_config(file)
+    direct = {"seed": seed, "threads": threads}
+    wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
+    return override(config, wanted) if wanted else config
+
+
+def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
+    """Evaluate validation facts, if there are any and it was not done yet, and keep the report."""
+    if run.report("valid") is None and len(model.dataset.valid):
+        stage = "evaluate valid"
+        report = model.evaluate("valid", progress=lambda *done: progress.evaluation(stage, *done))
+        run.save_report("valid", report.as_dict())
+
+
+def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
+    from rnnlogic.learning.runs import Run
+
+    run = Run.open(folder)
+    report = run.report("valid")
+    return {
+        "run": str(folder),
+        "dataset": model.dataset.name,
+        "rules": len(model.learned.rules),
+        "minutes": run.about()["minutes"],
+        "valid": None if report is None else report["both"]["expected"],
+    }
+
+
+def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool) -> None:
+    folder = summary["run"]
+    if was_finished:
+        typer.echo(f"{folder} is finished already; nothing was changed (--restart fits anew)")
+    metrics = summary["valid"] or {}
+    pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
+    print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
+    head, relation, tail = map(quote, _example(model))
+    typer.echo("\nGo on with")
+    typer.echo(f"  rnnlogic evaluate {folder}")
+    typer.echo(f"  rnnlogic rules {folder} --top 3")
+    typer.echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
+    typer.echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
+
+
+def _example(model: RNNLogic) -> tuple[str, str, str]:
+    """Names of a fact that was not learned from, if there is one."""
+    data = model.dataset
+    facts = next(facts for facts in (data.test, data.valid, data.train) if len(facts))
+    head, relation, tail = facts[0].tolist()
+    return data.vocab.entities[head], data.vocab.relations[relation], data.vocab.entities[tail]

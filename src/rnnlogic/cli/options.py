@@ -1,0 +1,24 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder that `rnnlogic fit` made.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+class EvidenceChoice(StrEnum):
+    """Facts that rules are applied to."""
+
+    train = "train"
+    train_valid = "train+valid"
+
+
+EvidenceOption = Annotated[
+    EvidenceChoice, typer.Option("--evidence", help="Facts that the rules are applied to.")
+]

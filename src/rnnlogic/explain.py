@@ -1,0 +1,225 @@
+"""Why an answer has its score: the contribution of each rule, and the concrete paths behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.answers import softmax
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.evaluation.ranks import Ranks, rank_answers
+from rnnlogic.grounding.features import Feature
+from rnnlogic.grounding.ground import Candidates
+from rnnlogic.grounding.paths import Fact, Path, paths
+from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.rules.rule import format_rule
+
+DETAILED = 10  # rules for which paths are looked up
+
+
+@dataclass(frozen=True)
+class Rank:
+    """Place of an answer among all entities."""
+
+    better: int
+    tied: int  # the answer included
+    candidates: int
+
+    @property
+    def mean(self) -> float:
+        """The mean of the places that the answer shares with those tied with it."""
+        return self.better + (self.tied + 1) / 2
+
+    def text(self) -> str:
+        """For people: the place, or the range of tied places."""
+        first, last = self.better + 1, self.better + self.tied
+        place = f"{first:,}" if first == last else f"{first:,} to {last:,} (tied)"
+        return f"{place} of {self.candidates:,}"
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one rule adds to the score: its weight times the feature of its number of paths."""
+
+    rule: str
+    weight: float
+    count: int
+    contribution: float
+    paths: tuple[Path, ...]  # the first ones; empty beyond the rules that are shown in detail
+
+    def as_dict(self, vocab: Vocab) -> dict[str, Any]:
+        """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""
+        return {
+            "rule": self.rule,
+            "weight": self.weight,
+            "count": self.count,
+            "contribution": self.contribution,
+            "paths": [[list(fact) for fact in named_facts(path, vocab)] for path in self.paths],
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A fact, its score, and the rules that make it up; the contributions sum to the score."""
+
+    vocab: Vocab
+    head: int
+    relation: int  # 0..2R-1
+    tail: int
+    score: float  # -inf if no rule reaches the answer
+    probability: float
+    filtered_rank: Rank
+    raw_rank: Rank
+    is_known: bool  # the fact is in the evidence; it was hidden while rules were applied, as in training
+    contributions: tuple[Contribution, ...]  # of every rule that reaches the answer, the strongest first
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        names = self.vocab
+        return {
+            "head": names.entities[self.head],
+            "relation": names.relation_name(self.relation),
+            "tail": names.entities[self.tail],
+            "score": self.score if self.contributions else None,
+            "probability": self.probability,
+            "rank": self.filtered_rank.mean,
+            "raw_rank": self.raw_rank.mean,
+            "is_known": self.is_known,
+            "rules": [contribution.as_dict(names) for contribution in self.contributions],
+        }
+
+    def lines(self, rules: int | None = DETAILED) -> Iterator[str]:
+        """For people: the verdict, then the strongest rules (all with None) with their paths."""
+        names = self.vocab
+        head, tail = names.entity_label(self.head), names.entity_label(self.tail)
+        yield f"{names.relation_label(self.relation)}({head}, {tail})"
+        if self.is_known:
+            yield "  The fact is in the graph; it was hidden, in both directions, to apply the rules."
+        if not self.contributions:
+            yield f"  No rule reaches this answer: rank {self.filtered_rank.text()}."
+            return
+        yield f"  probability {self.probability:.4f}, score {self.score:.4f}"
+        yield (
+            f"  rank {self.filtered_rank.text()} (other known answers left out), {self.raw_rank.text()} (all)"
+        )
+        yield f"  {len(self.contributions):,} rule(s) reach it"
+        shown = self.contributions[:rules]
+        for contribution in shown:
+            yield from _contribution_lines(contribution, names)
+        rest = self.contributions[len(shown) :]
+        if rest:
+            total = math.fsum(contribution.contribution for contribution in rest)
+            yield ""
+            yield f"{total:+9.4f}  by {len(rest):,} more rule(s)"
+
+
+def explain(
+    graph: Graph,
+    vocab: Vocab,
+    scorer: RuleScorer,
+    head: int,
+    relation: int,
+    tail: int,
+    known: Graph,
+    limit: int = 3,
+    detailed: int | None = DETAILED,
+) -> Explanation:
+    """Explain (head, relation, tail) on the evidence `graph`, ranked against all facts of `known`.
+
+    If the fact itself is in the evidence it is hidden in both directions, as in training. The probability is
+    the softmax over the entities that rules reach, other answers in the evidence left out. The `detailed`
+    strongest rules come with up to `limit` paths each.
+    """
+    is_known = graph.has(head, relation, tail)
+    hidden = (head, relation, tail) if is_known else None
+    scores, rules, counts = _grounded(graph, scorer, (head, relation), tail, hidden)
+    values = scorer.weights[rules] * feature_values(counts, scorer.feature)
+    contributions = []
+    for place, i in enumerate(np.argsort(-np.abs(values), kind="stable")):
+        rule = scorer.rules[rules[i]]
+        shown = detailed is None or place < detailed
+        found = paths(graph, head, rule, tail, limit, hidden).paths if shown else ()
+        numbers = float(scorer.weights[rules[i]]), int(counts[i]), float(values[i])
+        contributions.append(Contribution(format_rule(rule, vocab), *numbers, found))
+    return Explanation(
+        vocab,
+        head,
+        relation,
+        tail,
+        float(scores[tail]),
+        _probability(scores, tail, graph.neighbours(head, relation)),
+        _rank(scores, tail, known.neighbours(head, relation)),
+        _rank(scores, tail, np.empty(0, np.int32)),
+        is_known,
+        tuple(contributions),
+    )
+
+
+def feature_values(counts: NDArray[Any], feature: Feature) -> NDArray[np.float64]:
+    """What weights are multiplied with, for counts [n] > 0."""
+    if feature == "binary":
+        return np.ones(len(counts))
+    return np.log1p(counts) if feature == "log1p" else counts.astype(np.float64)
+
+
+def named_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
+    """The facts of a path with names, each in the direction in which it is in the graph."""
+    facts = []
+    for source, relation, target in zip(path.entities, path.relations, path.entities[1:], strict=False):
+        if relation >= vocab.num_relations:
+            source, relation, target = target, vocab.inverse(relation), source
+        facts.append((vocab.entities[source], vocab.relations[relation], vocab.entities[target]))
+    return facts
+
+
+def _grounded(
+    graph: Graph, scorer: RuleScorer, query: tuple[int, int], tail: int, hidden: Fact | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[Any]]:
+    """Scores [E], -inf where no rule reaches; rules [n] that reach the tail, and their counts [n]."""
+    scores = np.full((1, graph.num_entities), -np.inf)
+    rules, counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    grounder = scorer.on(graph)
+    answer = None if hidden is None else hidden[2]
+    for chunk in grounder.scores([query[0]], query[1], scorer.weights, answer, scorer.feature):
+        chunk.fill(scores)
+        rules, counts = _reaching(chunk.grounding.candidates(), tail)
+    return scores[0], rules, counts
+
+
+def _reaching(candidates: Candidates, tail: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    place = np.searchsorted(candidates.entity, tail)
+    if place == len(candidates.entity) or candidates.entity[place] != tail:
+        return candidates.rule[:0], candidates.count[:0]
+    part = slice(candidates.ptr[place], candidates.ptr[place + 1])
+    return candidates.rule[part], candidates.count[part]
+
+
+def _probability(scores: NDArray[np.float64], tail: int, known: NDArray[np.int32]) -> float:
+    if scores[tail] == -np.inf:
+        return 0.0
+    others = scores.copy()
+    others[known[known != tail]] = -np.inf
+    return float(softmax(others)[tail])
+
+
+def _rank(scores: NDArray[np.float64], tail: int, known: NDArray[np.int32]) -> Rank:
+    filtered = np.zeros(len(known), np.int64), known
+    ranks: Ranks = rank_answers(scores[None, :], np.array([tail]), filtered)
+    return Rank(int(ranks.better[0]), int(ranks.tied[0]), int(ranks.candidates[0]))
+
+
+def _contribution_lines(contribution: Contribution, vocab: Vocab) -> Iterator[str]:
+    yield ""
+    yield f"{contribution.contribution:+9.4f}  {contribution.rule}"
+    number = f"{contribution.count:,} path" + ("s" if contribution.count != 1 else "")
+    yield f"           weight {contribution.weight:.4f}, {number}"
+    for path in contribution.paths:
+        yield f"             {path.text(vocab)}"
+    if len(contribution.paths) < contribution.count and contribution.paths:
+        yield f"             ... {contribution.count - len(contribution.paths):,} more"

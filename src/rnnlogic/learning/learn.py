@@ -1,0 +1,322 @@
+"""From a dataset to weighted rules: mine, pre-train the generator, EM rounds, final rules, final weights."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rnnlogic.config import Config
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.grounding.features import Feature
+from rnnlogic.grounding.ground import default_threads
+from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
+from rnnlogic.learning.em import EMState, em_round, gather
+from rnnlogic.learning.generator import fit_generator
+from rnnlogic.learning.predictor import solve_relations
+from rnnlogic.nets.generator import RuleGenerator
+from rnnlogic.rules.mine import PathSearch, find_candidates
+from rnnlogic.rules.ruleset import RuleSet
+
+Arrays = dict[str, NDArray[Any]]
+Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """Weighted rules that answer queries."""
+
+    rules: RuleSet
+    weights: NDArray[np.float64]  # [n] psi
+    log_prior: NDArray[np.float64]  # [n] log-probability under the generator; nan for rules given by hand
+    support: NDArray[np.int64]  # [n] training queries whose answer the rule reaches, own fact hidden
+    confidence: NDArray[np.float64]  # [n] support / predictions
+    feature: Feature
+
+
+class Store(Protocol):
+    """Where finished stages are kept, so that an interrupted fit goes on where it stopped."""
+
+    def load(self, stage: str) -> Arrays | None:
+        """What was saved for a stage; None if it is not finished."""
+        ...
+
+    def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep the result of a stage, all or nothing."""
+        ...
+
+    def log(self, record: Mapping[str, Any]) -> None:
+        """Note figures of a stage."""
+        ...
+
+
+class MemoryStore:
+    """A store that forgets at the end of the process."""
+
+    def __init__(self) -> None:
+        self.stages: dict[str, Arrays] = {}
+        self.records: list[dict[str, Any]] = []
+
+    def load(self, stage: str) -> Arrays | None:
+        """What was saved for a stage; None if it is not finished."""
+        return self.stages.get(stage)
+
+    def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Keep the result of a stage."""
+        self.stages[stage] = dict(arrays)
+
+    def log(self, record: Mapping[str, Any]) -> None:
+        """Note figures of a stage."""
+        self.records.append(dict(record))
+
+
+def learn(
+    dataset: Dataset, config: Config, store: Store, progress: Progress, deadline: float | None = None
+) -> Learned:
+    """Learn weighted rules; stages found in the store are not done again.
+
+    No EM round is begun after `deadline` (a value of time.monotonic()).
+    """
+    job = _Job(dataset, config, store, progress, config.threads or default_threads())
+    finished = store.load("learned")
+    if finished is not None:
+        return unpack_learned(finished, config.predictor.feature)
+    torch.set_num_threads(1)  # its sums depend on the number of threads; ours do not
+    mined, quality = job.mine()
+    generator = job.pretrain(mined, quality)
+    generator = job.rounds(generator, deadline)
+    learned = job.final(generator)
+    store.save("learned", pack_learned(learned))
+    return learned
+
+
+@dataclass(frozen=True)
+class _Job:
+    """One fit: what all stages share."""
+
+    dataset: Dataset
+    config: Config
+    store: Store
+    progress: Progress
+    threads: int
+
+    def mine(self) -> tuple[RuleSet, NDArray[np.float64]]:
+        """Candidate rules and their quality."""
+        saved = self.store.load("mined")
+        if saved is None:
+            started = time.perf_counter()
+            rules, statistics, joined = mine_rules(
+                self.dataset, self.config, self.threads, self.ticker("mine")
+            )
+            quality = statistics.quality(self.config.mine.smoothing)
+            saved = pack_rules(rules) | {"quality": quality, "joined": joined}
+            self.store.save("mined", saved)
+            self.note("mined", started, rules=len(rules))
+        return unpack_rules(saved), saved["quality"]
+
+    def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:
+        """A generator that imitates the mined rules, each as likely as its quality."""
+        settings = self.config.generator
+        generator = new_generator(self.dataset, self.config)
+        saved = self.store.load("pretrained")
+        if saved is None:
+            started = time.perf_counter()
+            tick = self.ticker("pretrain")
+            fitted = fit_generator(
+                generator,
+                rules,
+                quality,
+                steps=settings.pretrain_steps,
+                learning_rate=settings.pretrain_learning_rate,
+                batch_size=settings.batch_size,
+                generator=np.random.default_rng(self.config.seed),
+                progress=lambda step, steps, loss: tick(step, steps, f"loss {loss:.2f}"),
+            )
+            saved = pack_generator(generator)
+            self.store.save("pretrained", saved)
+            self.note("pretrained", started, loss=fitted.loss)
+        return load_parameters(generator, saved)
+
+    def rounds(self, generator: RuleGenerator, deadline: float | None) -> RuleGenerator:
+        """EM (or REINFORCE) rounds; returns the generator of the round with the best validation MRR."""
+        em = self.config.em
+        empty = RuleSet.from_rules([])
+        state = EMState(0, generator, empty, np.zeros(0))
+        best, best_round, best_parameters = -1.0, 0, pack_generator(generator)
+        for number in range(1, (0 if em.optimizer == "none" else em.rounds) + 1):
+            saved = self.store.load(f"round-{number}")
+            if saved is None:
+                if deadline is not None and time.monotonic() > deadline:
+                    break
+                saved = self.one_round(state, number)
+            state = _unpack_state(saved, number, state.generator)
+            if saved["valid_mrr"] > best:
+                best, best_round, best_parameters = (
+                    float(saved["valid_mrr"]),
+                    number,
+                    pack_generator(generator),
+                )
+            if number - best_round >= em.patience:
+                break
+        return load_parameters(generator, best_parameters)
+
+    def one_round(self, state: EMState, number: int) -> Arrays:
+        """Do one round and save it."""
+        started = time.perf_counter()
+        stage = f"round {number}/{self.config.em.rounds}"
+        graph = self.dataset.graph("train")
+        state, info = em_round(state, graph, self.config, self.threads, self.ticker(stage))
+        mrr = self.valid_mrr(info.rules, info.weights)
+        saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}
+        self.store.save(f"round-{number}", saved)
+        self.progress(stage, 1, 1, f"valid MRR {mrr:.4f}")
+        self.note(
+            "round",
+            started,
+            round=number,
+            valid_mrr=mrr,
+            rules=len(info.rules),
+            loss=info.loss,
+            generator_loss=info.generator_loss,
+        )
+        return saved
+
+    def final(self, generator: RuleGenerator) -> Learned:
+        """The generator's best rules, with weights learned on them."""
+        config, graph = self.config, self.dataset.graph("train")
+        started = time.perf_counter()
+        self.progress("final rules", 0, 1, "")
+        ranked = generator.beam(np.arange(2 * graph.num_relations), config.final.rules)
+        queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
+        statistics = rule_statistics(graph, ranked.rules, queries, self.threads, self.ticker("final rules"))
+        weights = fit_predictor(self.dataset, ranked.rules, config, self.threads, self.ticker("weights"))
+        self.note("weights", started, rules=len(ranked.rules))
+        return Learned(
+            ranked.rules,
+            weights,
+            ranked.log_prob,
+            statistics.support,
+            statistics.confidence,
+            config.predictor.feature,
+        )
+
+    def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
+        """Validation MRR of weighted rules, on a sample if the split is large."""
+        facts = self.dataset.valid
+        if not len(facts):
+            raise RNNLogicError("the dataset has no validation facts: EM cannot tell which round is best")
+        picked = np.random.default_rng(0).permutation(len(facts))[: self.config.em.valid_queries]
+        sample = dataclasses.replace(self.dataset, valid=facts[np.sort(picked)])
+        scorer = RuleScorer(rules, weights, self.config.predictor.feature, self.threads)
+        return evaluate(scorer, sample, "valid").metrics()["mrr"]
+
+    def ticker(self, stage: str) -> Callable[..., None]:
+        """A progress callback of (done, total[, note]) for one stage."""
+        return lambda done, total, note="": self.progress(stage, done, total, note)
+
+    def note(self, stage: str, started: float, **figures: Any) -> None:
+        """Log figures of a stage with its seconds."""
+        self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
+
+
+def mine_rules(
+    dataset: Dataset, config: Config, threads: int, progress: Callable[[int, int], None] | None = None
+) -> tuple[RuleSet, RuleStatistics, NDArray[np.int64]]:
+    """The best rules by quality per relation, their statistics, and how many sampled facts each joins."""
+    graph, mine = dataset.graph("train"), config.mine
+    search = PathSearch(
+        config.max_length, mine.facts_per_relation, mine.fanout, mine.walks_per_fact, mine.candidates
+    )
+    candidates = find_candidates(graph, search, config.seed, threads, progress)
+    queries = training_queries(graph, mine.queries_per_relation, config.seed)
+    statistics = rule_statistics(graph, candidates.rules, queries, threads, progress)
+    best = best_per_head(candidates.rules, statistics.quality(mine.smoothing), mine.keep)
+    kept = RuleStatistics(statistics.support[best], statistics.predictions[best])
+    return candidates.rules[best], kept, candidates.joined[best]
+
+
+def best_per_head(rules: RuleSet, quality: NDArray[np.float64], number: int) -> NDArray[np.int64]:
+    """Ids of the `number` rules of highest quality of each head relation, best first."""
+    best = [
+        ids[np.argsort(-quality[ids], kind="stable")[:number]]
+        for ids in (rules.by_head(int(relation)) for relation in rules.head_relations())
+    ]
+    return np.concatenate(best) if best else np.empty(0, np.int64)
+
+
+def fit_predictor(
+    dataset: Dataset,
+    rules: RuleSet,
+    config: Config,
+    threads: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> NDArray[np.float64]:
+    """psi [rules] learned on training queries."""
+    graph = dataset.graph("train")
+    queries = training_queries(graph, None, config.seed)
+    solved = solve_relations(graph, rules, queries, config.predictor, config.seed, threads, progress=progress)
+    return gather(rules, solved)[0]
+
+
+def new_generator(dataset: Dataset, config: Config) -> RuleGenerator:
+    """An untrained generator of the configured sizes."""
+    settings = config.generator
+    return RuleGenerator(
+        2 * dataset.vocab.num_relations,
+        config.max_length,
+        input_size=settings.embedding_size,
+        hidden_size=settings.hidden_size,
+        seed=config.seed,
+    )
+
+
+def pack_generator(generator: RuleGenerator) -> Arrays:
+    """A generator's parameters as arrays."""
+    return {f"generator.{k}": v.detach().numpy().copy() for k, v in generator.state_dict().items()}
+
+
+def load_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]) -> RuleGenerator:
+    """Put parameters packed by `pack_generator` into a generator."""
+    prefix = "generator."
+    state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
+    generator.load_state_dict(state)
+    return generator
+
+
+def pack_rules(rules: RuleSet) -> Arrays:
+    """Rules as arrays."""
+    return {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
+
+
+def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
+    """Rules packed by `pack_rules`."""
+    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), arrays["body"].copy())
+
+
+def pack_learned(learned: Learned) -> Arrays:
+    """Weighted rules as arrays."""
+    figures = ("weights", "log_prior", "support", "confidence")
+    return pack_rules(learned.rules) | {name: getattr(learned, name) for name in figures}
+
+
+def unpack_learned(arrays: Mapping[str, NDArray[Any]], feature: Feature) -> Learned:
+    """Weighted rules packed by `pack_learned`."""
+    figures = {name: arrays[name] for name in ("weights", "log_prior", "support", "confidence")}
+    return Learned(rules=unpack_rules(arrays), feature=feature, **figures)
+
+
+def _pack_state(state: EMState) -> Arrays:
+    return pack_generator(state.generator) | pack_rules(state.selected) | {"selections": state.selections}
+
+
+def _unpack_state(arrays: Arrays, number: int, generator: RuleGenerator) -> EMState:
+    return EMState(number, load_parameters(generator, arrays), unpack_rules(arrays), arrays["selections"])

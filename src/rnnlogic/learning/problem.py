@@ -1,0 +1,77 @@
+"""The training queries of one head relation, grounded: what the log-linear predictor learns from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.grounding.features import Feature
+from rnnlogic.grounding.ground import Candidates, Grounder
+from rnnlogic.grounding.statistics import Queries
+from rnnlogic.learning.kernels import label_candidates
+
+
+class Problem(NamedTuple):
+    """Queries with candidate answers, and for each candidate the rules that reach it."""
+
+    query_ptr: NDArray[np.int64]  # [q+1] candidates of each query
+    candidate_ptr: NDArray[np.int64]  # [c+1] rules of each candidate
+    rule: NDArray[np.int32]  # [n] position among the rules of the relation
+    value: NDArray[np.float32]  # [n] the rule's feature
+    label: NDArray[np.int8]  # [c] WRONG, ANSWER or LEFT_OUT
+
+    @property
+    def num_queries(self) -> int:
+        """Number of training queries."""
+        return len(self.query_ptr) - 1
+
+
+def build_problem(
+    grounder: Grounder, queries: Queries, feature: Feature, leave_out: bool, most_results: int
+) -> Problem:
+    """Ground training queries of one relation, each with its own fact hidden.
+
+    Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
+    `leave_out` keeps other known answers of a query out of its candidates' softmax.
+    """
+    relation = int(queries[0, 1])
+    rule_ids = grounder.rules.by_head(relation)
+    parts: list[Candidates] = []
+    results, used = 0, 0
+    for grounding in grounder.ground(queries[:, 0], relation, queries[:, 2]):
+        parts.append(grounding.candidates())
+        results += len(grounding)
+        used = int(grounding.queries[-1]) + 1
+        if results >= most_results:
+            break
+    query = np.concatenate([part.query for part in parts])
+    entity = np.concatenate([part.entity for part in parts])
+    query_ptr = np.searchsorted(query, np.arange(used + 1)).astype(np.int64)
+    taken = np.ascontiguousarray(queries[:used])
+    label = label_candidates(
+        grounder.graph.arrays,
+        relation,
+        np.ascontiguousarray(taken[:, 0]),
+        np.ascontiguousarray(taken[:, 2]),
+        query_ptr,
+        entity,
+        leave_out,
+    )
+    rule = np.concatenate([np.searchsorted(rule_ids, part.rule).astype(np.int32) for part in parts])
+    value = np.concatenate([feature_values(part.count, feature) for part in parts])
+    return Problem(query_ptr, _joined_ptr(parts), rule, value, label)
+
+
+def feature_values(count: NDArray[np.integer], feature: Feature) -> NDArray[np.float32]:
+    """The feature of each number of walks."""
+    if feature == "log1p":
+        return np.asarray(np.log1p(count, dtype=np.float64), np.float32)
+    return np.ones(len(count), np.float32) if feature == "binary" else count.astype(np.float32)
+
+
+def _joined_ptr(parts: list[Candidates]) -> NDArray[np.int64]:
+    ends = np.cumsum([0, *(part.ptr[-1] for part in parts)])
+    pieces = [part.ptr[1:] + start for part, start in zip(parts, ends, strict=False)]
+    return np.concatenate([np.zeros(1, np.int64), *pieces])

@@ -1,0 +1,217 @@
+"""The one facade: learn rules for a knowledge graph, answer questions with them, and say why."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from rnnlogic.answers import Answer, Known, best_answers
+from rnnlogic.config import Config, make_config
+from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
+from rnnlogic.evaluation.evaluate import Split, evaluate
+from rnnlogic.evaluation.report import Report, Side
+from rnnlogic.explain import DETAILED, Explanation, explain
+from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.learning.runs import Run
+from rnnlogic.presets import preset_for
+from rnnlogic.rules.rule import format_rule
+
+if TYPE_CHECKING:
+    from rnnlogic.learning.learn import Learned, Progress, Store
+
+Part = TypeVar("Part")
+
+
+@dataclass(frozen=True)
+class RuleInfo:
+    """A learned rule and its numbers."""
+
+    relation: str
+    text: str
+    weight: float
+    prior: float | None  # probability under the generator, given the relation; None for rules given by hand
+    support: int  # training queries whose answer the rule reaches, their own facts hidden
+    confidence: float  # share of the rule's predictions for training queries that are the answer asked for
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return asdict(self)
+
+
+class RNNLogic:
+    """Learns rules and their weights; then predicts, explains, evaluates.
+
+    Without settings a packaged set is taken that suits the dataset.
+    """
+
+    def __init__(self, config: Config | Mapping[str, Any] | None = None) -> None:
+        self._given = make_config(dict(config)) if isinstance(config, Mapping) else config
+        self._config = self._given
+        self._dataset: Dataset | None = None
+        self._learned: Learned | None = None
+        self._scorer: RuleScorer | None = None
+
+    def __repr__(self) -> str:
+        if self._dataset is None or self._learned is None:
+            return "RNNLogic(not fitted)"
+        return f"RNNLogic({len(self._learned.rules):,} rules for {self._dataset.name})"
+
+    def fit(
+        self,
+        dataset: Any,
+        run: str | Path | None = None,
+        progress: Progress | None = None,
+        max_minutes: float | None = None,
+        restart: bool = False,
+    ) -> RNNLogic:
+        """Learn from anything that `load_dataset` takes.
+
+        With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
+        finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
+        """
+        from rnnlogic.learning.learn import MemoryStore, learn
+
+        deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
+        data = load_dataset(dataset)
+        config = self._given or preset_for(data)
+        folder = None if run is None else Run.start(run, data, config, restart)
+        if folder is not None and folder.finished:
+            learned = folder.learned()
+        else:
+            store: Store = folder or MemoryStore()
+            learned = learn(data, config, store, progress or _silent, deadline)
+            if folder is not None:
+                folder.finish(learned)
+        return self._take(data, config, learned)
+
+    def predict(
+        self,
+        head: str,
+        relation: str,
+        k: int = 10,
+        evidence: Evidence = "train",
+        known: Known = "drop",
+    ) -> list[Answer]:
+        """The k best answers of (head, relation, ?); `relation^-1` asks for heads.
+
+        Facts that are in the evidence already are left out, or with `known="keep"` only marked. Probabilities
+        are the softmax over all candidates, which are the entities that some rule reaches.
+        """
+        return self.predict_many([(head, relation)], k, evidence, known)[0]
+
+    def predict_many(
+        self,
+        queries: Sequence[tuple[str, str]],
+        k: int = 10,
+        evidence: Evidence = "train",
+        known: Known = "drop",
+    ) -> list[list[Answer]]:
+        """`predict` for many (head, relation) at once, on all threads."""
+        vocab = self.dataset.vocab
+        heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
+        relations = np.array([vocab.relation_id(relation) for _, relation in queries], np.int32)
+        return best_answers(self.dataset.graph(evidence), vocab, self.scorer, heads, relations, k, known)
+
+    def explain(
+        self,
+        head: str,
+        relation: str,
+        tail: str,
+        paths: int = 3,
+        evidence: Evidence = "train",
+        detailed: int | None = DETAILED,
+    ) -> Explanation:
+        """Why relation(head, tail) has its score: all rules that reach it, the strongest with paths."""
+        vocab = self.dataset.vocab
+        asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
+        known = self.dataset.graph("all")
+        return explain(self.dataset.graph(evidence), vocab, self.scorer, *asked, known, paths, detailed)
+
+    def rules(self, relation: str | None = None, top: int | None = None) -> list[RuleInfo]:
+        """Rules by relation, heaviest first; of one relation only, or only the `top` of each."""
+        rules, vocab = self.learned.rules, self.dataset.vocab
+        wanted = rules.head_relations() if relation is None else [vocab.relation_id(relation)]
+        found = []
+        for head in wanted:
+            ids = rules.by_head(int(head))
+            heaviest = ids[np.argsort(-self.learned.weights[ids], kind="stable")][:top]
+            found += [self._info(int(i)) for i in heaviest]
+        return found
+
+    def evaluate(
+        self,
+        split: Split = "test",
+        evidence: Evidence = "train",
+        sides: Side = "both",
+        progress: EvaluationProgress | None = None,
+    ) -> Report:
+        """Rank the answers of a split by the rules."""
+        return evaluate(self.scorer, self.dataset, split, evidence, sides, progress=progress)
+
+    def save(self, folder: str | Path) -> Path:
+        """Write a run folder that `load` reads back; it must be new or empty."""
+        run = Run.create(folder, self.dataset, self.config)
+        run.finish(self.learned)
+        return run.folder
+
+    @classmethod
+    def load(cls, folder: str | Path) -> RNNLogic:
+        """A fitted model from its run folder, which holds all it needs."""
+        run = Run.open(folder)
+        learned = run.learned()
+        return cls()._take(run.dataset(), run.config(), learned)
+
+    @property
+    def dataset(self) -> Dataset:
+        """The data it was fitted on."""
+        return _fitted(self._dataset)
+
+    @property
+    def learned(self) -> Learned:
+        """Rules, weights and statistics."""
+        return _fitted(self._learned)
+
+    @property
+    def config(self) -> Config:
+        """The settings; before `fit`, those given."""
+        return _fitted(self._config)
+
+    @property
+    def scorer(self) -> RuleScorer:
+        """The rules as a scorer for `evaluate`."""
+        return _fitted(self._scorer)
+
+    def _take(self, dataset: Dataset, config: Config, learned: Learned) -> RNNLogic:
+        self._dataset, self._config, self._learned = dataset, config, learned
+        self._scorer = RuleScorer(learned.rules, learned.weights, learned.feature, config.threads)
+        return self
+
+    def _info(self, i: int) -> RuleInfo:
+        learned, vocab = self.learned, self.dataset.vocab
+        rule, log_prior = learned.rules[i], float(learned.log_prior[i])
+        return RuleInfo(
+            vocab.relation_name(rule.head),
+            format_rule(rule, vocab),
+            float(learned.weights[i]),
+            None if math.isnan(log_prior) else math.exp(log_prior),
+            int(learned.support[i]),
+            float(learned.confidence[i]),
+        )
+
+
+def _fitted(part: Part | None) -> Part:
+    if part is None:
+        raise RNNLogicError("the model is not fitted yet; call fit(dataset) or RNNLogic.load(folder)")
+    return part
+
+
+def _silent(stage: str, done: int, total: int, note: str) -> None:
+    del stage, done, total, note

@@ -1,0 +1,40 @@
+"""Packaged settings: for datasets that are known by name, and by size for all others."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+from rnnlogic.config import Config, read_config
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.named import KNOWN
+from rnnlogic.errors import UnknownNameError
+
+SIZES = {"small": 20_000, "medium": 200_000}  # most training facts of each; any more are "large"
+
+
+def preset_for(dataset: Dataset) -> Config:
+    """The packaged settings for a dataset, by its name if that is known, else by its size."""
+    return load_preset(preset_name(dataset))
+
+
+def preset_name(dataset: Dataset) -> str:
+    """The name of the settings that `preset_for` gives."""
+    name = dataset.name.lower()
+    if name in KNOWN and name in preset_names():
+        return name
+    fitting = (size for size, most in SIZES.items() if len(dataset.train) <= most)
+    return next(fitting, "large")
+
+
+def preset_names() -> list[str]:
+    """Names of all packaged settings."""
+    folder = files("rnnlogic") / "settings"
+    return sorted(file.name.removesuffix(".yaml") for file in folder.iterdir())
+
+
+def load_preset(name: str) -> Config:
+    """Packaged settings by name."""
+    if name not in preset_names():
+        raise UnknownNameError("preset", name, preset_names())
+    with as_file(files("rnnlogic") / "settings" / f"{name}.yaml") as path:
+        return read_config(path)

@@ -1,0 +1,67 @@
+"""Progress: bars on a terminal, few lines elsewhere, never on standard output."""
+
+import io
+import sys
+
+import pytest
+
+from rnnlogic.cli.progress import StageProgress
+
+
+@pytest.fixture
+def clock(monkeypatch) -> list[float]:
+    now = [0.0]
+    monkeypatch.setattr("rnnlogic.cli.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_one_line_a_stage_without_a_terminal(clock, capsys):
+    with StageProgress() as progress:
+        for i in range(50):
+            progress("mine", i + 1, 50, "")
+            clock[0] += 0.5
+        progress("round 1/2", 1, 1, "valid MRR 0.671")
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.splitlines() == ["mine: 50/50, 24 s", "round 1/2: 1/1, 0 s, valid MRR 0.671"]
+
+
+def test_a_long_stage_tells_the_time_left_once_a_minute(clock, capsys):
+    with StageProgress() as progress:
+        for i in range(1, 301):
+            clock[0] += 1
+            progress("weights", i, 300, "")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "weights: 62/300, 61 s, about 234 s left"
+    assert len(lines) == 5
+
+
+def test_the_last_line_appears_when_a_stage_is_interrupted(clock, capsys):
+    def interrupted():
+        with StageProgress() as progress:
+            progress("mine", 3, 50, "")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert capsys.readouterr().err == "mine: 3/50, 0 s\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_bars_on_a_terminal(monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    with StageProgress() as progress:
+        progress("mine", 10, 50, "")
+        progress("mine", 50, 50, "")
+        progress.evaluation("evaluate valid", 5, 20, 0.6712)
+    shown = terminal.getvalue()
+    for part in ("mine", "50/50", "evaluate valid", "5/20", "left", "MRR 0.671"):
+        assert part in shown
+    assert capsys.readouterr().out == ""
