@@ -20,22 +20,24 @@ from .family import family, given_rules
 from .grounding.oracles import facts_of, walks
 
 FEATURE = {"count": lambda n: n, "log1p": math.log1p, "binary": lambda n: 1.0}
-ENTITIES, RELATIONS = 6, 2
+ENTITIES, RELATIONS = 5, 2
 
 
 @st.composite
 def questions(draw):
-    """A random graph, weighted rules for one relation, and a fact that may or may not be in the graph."""
+    """A random graph, weighted rules, a question with a known answer, and any entity as the answer asked."""
     entity, relation = st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1)
-    facts = draw(st.lists(st.tuples(entity, relation, entity), min_size=3, max_size=20))
+    facts = draw(st.lists(st.tuples(entity, relation, entity), min_size=6, max_size=20))
     any_relation = st.integers(0, 2 * RELATIONS - 1)
-    asked = draw(any_relation)
-    bodies = draw(st.lists(st.lists(any_relation, min_size=1, max_size=3).map(tuple), max_size=6))
+    head, asked, tail = draw(st.sampled_from(facts))
+    if draw(st.booleans()):
+        head, asked = tail, asked + RELATIONS
+    bodies = draw(st.lists(st.lists(any_relation, min_size=1, max_size=3).map(tuple), min_size=1, max_size=6))
     rules = RuleSet.from_rules(Rule(asked, body) for body in bodies)
     weights = np.array(draw(st.lists(st.floats(-3, 3), min_size=len(rules), max_size=len(rules))))
     feature = draw(st.sampled_from(sorted(FEATURE)))
     graph = Graph.from_triples(facts, ENTITIES, RELATIONS)
-    return graph, RuleScorer(rules, weights, feature, 1), draw(entity), asked, draw(entity)
+    return graph, RuleScorer(rules, weights, feature, 1), head, asked, draw(entity)
 
 
 VOCAB = Vocab(tuple(f"e{i}" for i in range(ENTITIES)), tuple(f"r{i}" for i in range(RELATIONS)))

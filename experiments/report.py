@@ -1,0 +1,143 @@
+"""Make docs/results.md of the run folders below runs/experiments: nothing in it is typed by hand.
+
+python experiments/report.py [--check]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from experiment import Experiment, experiment_names, load_experiment
+
+RUNS, PAGE = Path("runs/experiments"), Path("docs/results.md")
+METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
+
+HEAD = """# Results
+
+Made by `python experiments/report.py` from run folders; every row can be rerun with the command given.
+Filtered ranking on the authors' splits; ties by expectation over random shuffles (see
+[evaluation](evaluation.md)); settings chosen on validation facts. Minutes are for fit and evaluation of one seed
+on 2 cores. Mean ± standard deviation over seeds where there are several.
+"""
+
+
+def runs_of(dataset: str, setting: str) -> list[Path]:
+    """Finished run folders with a test report, by seed."""
+    folders = (RUNS / dataset / setting).glob("seed-*")
+    done = (folder for folder in folders if (folder / "reports" / "test.json").is_file())
+    return sorted(done, key=lambda folder: int(folder.name.removeprefix("seed-")))
+
+
+def read(folder: Path, name: str) -> dict[str, Any]:
+    """A JSON file of a run folder."""
+    values: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
+    return values
+
+
+def spread(values: list[float], metric: str) -> str:
+    """Mean, and deviation where there are several."""
+    digits = 1 if metric == "mr" else 3
+    text = f"{mean(values):.{digits}f}"
+    return f"{text} ± {stdev(values):.{digits}f}" if len(values) > 1 else text
+
+
+def metric_row(label: str, folders: list[Path], report: str, side: str, minutes: str) -> str:
+    """One line of a table."""
+    reports = [read(folder, f"reports/{report}.json")[side]["expected"] for folder in folders]
+    cells = [spread([values[metric] for values in reports], metric) for metric in METRICS]
+    return f"| {label} | {' | '.join(cells)} | {minutes} |"
+
+
+def published_row(label: str, values: dict[str, float]) -> str:
+    """A line of published numbers."""
+    return f"| {label} | {' | '.join(str(values.get(metric, '-')) for metric in METRICS)} | - |"
+
+
+def minutes_of(folders: list[Path]) -> str:
+    """Mean minutes of fit and test evaluation."""
+    spent = [read(f, "model.json")["minutes"] + read(f, "reports/test.json")["seconds"] / 60 for f in folders]
+    return f"{mean(spent):.1f}"
+
+
+def dataset_section(experiment: Experiment) -> Iterator[str]:
+    """Tables of one dataset."""
+    name = experiment.dataset
+    if not any(runs_of(name, setting) for setting in experiment.settings):
+        return
+    yield f"\n## {name}\n\nPublished: {experiment.source}.\n"
+    yield f"| test, both sides | {' | '.join(METRICS)} | minutes |\n|---|" + "---|" * (len(METRICS) + 1)
+    yield published_row("published", experiment.published["both"])
+    for setting in experiment.settings:
+        folders = runs_of(name, setting)
+        if folders:
+            seeds = f"{len(folders)} seed{'s' * (len(folders) > 1)}"
+            label, minutes = f"{setting} ({seeds})", minutes_of(folders)
+            yield metric_row(f"{label}, evidence train", folders, "test", "both", minutes)
+            yield metric_row(f"{label}, evidence train+valid", folders, "test-train+valid", "both", minutes)
+            yield metric_row(f"{label}, valid split", folders, "valid", "both", minutes)
+            yield metric_row(f"{label}, tail side only", folders, "test", "tail", minutes)
+    for side, values in experiment.published.items():
+        if side != "both":
+            yield published_row(f"published, {side}", values)
+    yield f"\n`python experiments/run.py {name} --setting SETTING --seeds ...`"
+    yield from rounds_table(name)
+    yield from rules_table(name)
+
+
+def rounds_table(dataset: str) -> Iterator[str]:
+    """Validation MRR after every EM round, by setting."""
+    rows = []
+    for setting in ("ours", "reinforce", "paper"):
+        for folder in runs_of(dataset, setting)[:1]:
+            lines = (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+            rounds = [r for r in map(json.loads, lines) if r["stage"] == "round"]
+            rows.append((setting, [f"{r['valid_mrr']:.3f}" for r in rounds]))
+    if rows:
+        most = max(len(values) for _, values in rows)
+        yield (
+            f"\n| valid MRR by round | {' | '.join(str(i + 1) for i in range(most))} |\n|---|" + "---|" * most
+        )
+        for setting, values in rows:
+            yield f"| {setting}, seed 0 | {' | '.join(values + ['-'] * (most - len(values)))} |"
+
+
+def rules_table(dataset: str) -> Iterator[str]:
+    """Test MRR of the best N rules per relation, by who chose them."""
+    for folder in runs_of(dataset, "ours"):
+        if (folder / "reports" / "rules_per_relation.json").is_file():
+            result = read(folder, "reports/rules_per_relation.json")
+            numbers = list(next(iter(result.values())))
+            yield f"\n| test MRR by rules per relation | {' | '.join(numbers)} |\n|---|" + "---|" * len(
+                numbers
+            )
+            for source, values in result.items():
+                yield f"| {source} | {' | '.join(f'{values[number]:.3f}' for number in numbers)} |"
+            yield f"\n`python experiments/rules_per_relation.py {folder}`"
+            return
+
+
+def page() -> str:
+    """The whole page."""
+    sections = (line for name in experiment_names() for line in dataset_section(load_experiment(name)))
+    return HEAD + "\n".join(sections) + "\n"
+
+
+def main() -> None:
+    """Write the page, or with --check only say whether it is up to date."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="exit 1 if the page differs from the runs")
+    if parser.parse_args().check:
+        raise SystemExit(int(PAGE.read_text(encoding="utf-8") != page()))
+    PAGE.write_text(page(), encoding="utf-8")
+    print(f"{PAGE} written")
+
+
+if __name__ == "__main__":
+    main()
