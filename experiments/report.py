@@ -21,8 +21,8 @@ HEAD = """# Results
 
 Made by `python experiments/report.py` from run folders; every row can be rerun with the command given.
 Filtered ranking on the authors' splits; ties by expectation over random shuffles (see
-[evaluation](evaluation.md)); settings chosen on validation facts. Minutes are for fit and evaluation of one seed
-on 2 cores. Mean ± standard deviation over seeds where there are several.
+[evaluation](evaluation.md)); settings chosen on validation facts. Minutes are for fit and evaluation of one
+seed on 2 cores. Mean ± standard deviation over seeds where there are several.
 """
 
 

@@ -2,7 +2,7 @@
 
     python experiments/rules_per_relation.py runs/experiments/kinship/ours/seed-0 [--numbers 10 50 100 200]
 
-Takes a finished run; trains the same predictor on each set of rules, evaluates test facts with evidence train.
+Takes a finished run; trains the same predictor on each set of rules; evaluates test facts, evidence train.
 The result is kept in the run folder as reports/rules_per_relation.json.
 """
 
@@ -17,7 +17,8 @@ import numpy as np
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.scorer import RuleScorer
-from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameters, new_generator, unpack_rules
+from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameters, new_generator
+from rnnlogic.learning.result import unpack_rules
 from rnnlogic.learning.runs import Run
 from rnnlogic.rules.ruleset import RuleSet
 

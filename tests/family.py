@@ -4,7 +4,7 @@ import numpy as np
 
 from rnnlogic.config import Config, override
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.learning.learn import Learned
+from rnnlogic.learning.result import Learned
 from rnnlogic.rules.ruleset import RuleSet
 
 RULES = {

@@ -29,7 +29,7 @@ ORDER = [
     ["grounding"],
     ["rules"],
     ["data"],
-    ["errors", "atomic"],
+    ["errors", "atomic", "parallel"],
 ]
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
 

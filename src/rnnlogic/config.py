@@ -31,7 +31,9 @@ class MineSettings(_Settings):
     queries_per_relation: int = Field(
         500, ge=1, description="Training queries per relation for the statistics"
     )
-    smoothing: float = Field(300.0, ge=0, description="Quality of a body = hits / (predictions + smoothing)")
+    smoothing: float = Field(
+        300.0, ge=0, description="Quality of a body = support / (support + wrong + smoothing)"
+    )
     keep: int = Field(2000, ge=1, description="Best bodies per relation that are kept")
 
 
@@ -85,7 +87,7 @@ class EMSettings(_Settings):
     queries_per_relation: int = Field(500, ge=1, description="Training queries per relation and round")
     predictor_steps: int = Field(20, ge=1, description="Passes of the predictor in each round")
     patience: int = Field(2, ge=1, description="Rounds without a better validation MRR before stopping")
-    valid_queries: int = Field(2000, ge=1, description="Validation facts evaluated after each round")
+    valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each round")
 
 
 class FinalSettings(_Settings):

@@ -25,7 +25,8 @@ from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
-    from rnnlogic.learning.learn import Learned, Progress, Store
+    from rnnlogic.learning.learn import Progress
+    from rnnlogic.learning.result import Learned, Store
 
 Part = TypeVar("Part")
 
@@ -39,7 +40,7 @@ class RuleInfo:
     weight: float
     prior: float | None  # probability under the generator, given the relation; None for rules given by hand
     support: int  # training queries whose answer the rule reaches, their own facts hidden
-    confidence: float  # share of the rule's predictions for training queries that are the answer asked for
+    confidence: float  # support / (support + results for training queries that are no known answer)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -77,7 +78,8 @@ class RNNLogic:
         With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
         finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
         """
-        from rnnlogic.learning.learn import MemoryStore, learn
+        from rnnlogic.learning.learn import learn
+        from rnnlogic.learning.result import MemoryStore
 
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         data = load_dataset(dataset)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rnnlogic.data.dataset import load_dataset
 from rnnlogic.errors import RNNLogicError
-from rnnlogic.evaluation.baselines import NothingScorer
+from rnnlogic.evaluation.baselines import FrequencyScorer, NothingScorer
 from rnnlogic.evaluation.evaluate import KnownAnswers, evaluate
 from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics
 
@@ -216,3 +217,18 @@ def test_side_that_was_not_asked_is_refused(make_dataset):
     report = evaluate(NothingScorer(), make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 3, 1), sides="tail")
     with pytest.raises(RNNLogicError, match="'both' was not evaluated; this report has tail"):
         report.metrics()
+
+
+def test_a_sample_of_the_facts_is_filtered_like_the_whole():
+    dataset = load_dataset("nations")
+    whole = evaluate(FrequencyScorer(), dataset, "test")
+    part = evaluate(FrequencyScorer(), dataset, "test", most_facts=50)
+    assert part.queries == 100
+    ranks = {
+        tuple(row): rank for row, rank in zip(whole.asked.tolist(), whole.ranks.better.tolist(), strict=True)
+    }
+    assert [ranks[tuple(row)] for row in part.asked.tolist()] == part.ranks.better.tolist()
+    assert (
+        evaluate(FrequencyScorer(), dataset, "test", most_facts=10**6).as_dict()["both"]
+        == whole.as_dict()["both"]
+    )

@@ -22,8 +22,8 @@ def rules(
 ) -> None:
     """Show rules by relation, heaviest first.
 
-    Prior: probability under the generator. Support: training queries that a rule answers. Confidence: the
-    share of its predictions for training queries that are the very answer asked for.
+    Prior: probability under the generator. Support: training queries that a rule answers. Confidence:
+    support / (support + wrong), where wrong counts results for training queries that are no known answer.
     """
     from rnnlogic.model import RNNLogic
 

@@ -50,15 +50,20 @@ def evaluate(
     sides: Side = "both",
     chunk: int | None = None,
     progress: Progress | None = None,
+    most_facts: int | None = None,
 ) -> Report:
     """Rank the answers of a split, filtered against all facts, with queries grounded on `evidence`.
 
     A fact (h, r, t) asks (h, r, ?) with answer t (tail side) and (t, r^-1, ?) with answer h (head side).
-    `chunk` queries are scored at a time; it changes memory and speed, never the result.
+    `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
+    than `most_facts` a fixed random sample is asked.
     """
     started = time.perf_counter()
     _check_settings(split, evidence, sides, chunk)
-    asked = _queries(_facts(dataset, split), sides, dataset.vocab.num_relations)
+    facts = _facts(dataset, split)
+    if most_facts is not None and len(facts) > most_facts:
+        facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
+    asked = _queries(facts, sides, dataset.vocab.num_relations)
     size = chunk or max(1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
     graph, known = dataset.graph(evidence), KnownAnswers(dataset.graph("all"))
     parts: list[Ranks] = []

@@ -275,15 +275,25 @@ def group_by_candidate(
 
 @_compiled
 def count_hits(
-    entity: NDArray[np.int32], ptr: NDArray[np.int64], answers: NDArray[np.int32]
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    num_entities: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every grounded body: queries whose answer it reaches, and entities reached over all queries."""
+    """For every grounded body: queries whose answer it reaches, and results that are no known answer."""
     queries = len(answers)
     bodies = (len(ptr) - 1) // max(queries, 1)
-    hits, reached = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
-    for k in range(bodies):
-        for q in range(queries):
+    hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
+    is_known = np.zeros(num_entities, np.bool_)
+    for q in range(queries):
+        first, last = edges_of(graph, relation, heads[q])
+        is_known[graph.tails[first:last]] = True
+        for k in range(bodies):
             for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
                 hits[k] += entity[i] == answers[q]
-        reached[k] = ptr[(k + 1) * queries] - ptr[k * queries]
-    return hits, reached
+                wrong[k] += not is_known[entity[i]] and entity[i] != answers[q]
+        is_known[graph.tails[first:last]] = False
+    return hits, wrong

@@ -149,12 +149,19 @@ def group_by_candidate(
 
 
 def count_hits(
-    entity: NDArray[np.int32], ptr: NDArray[np.int64], answers: NDArray[np.int32]
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every grounded body: queries whose answer it reaches, and entities reached over all queries."""
+    """For every grounded body: queries whose answer it reaches, and results that are no known answer."""
     bodies = (len(ptr) - 1) // max(len(answers), 1)
-    hits, reached = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
+    hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
     for body, query, positions in _cells(ptr, len(answers)):
+        known = {*tails_of(graph, relation, int(heads[query])), int(answers[query])}
         hits[body] += sum(entity[i] == answers[query] for i in positions)
-        reached[body] += len(positions)
-    return hits, reached
+        wrong[body] += sum(int(entity[i]) not in known for i in positions)
+    return hits, wrong

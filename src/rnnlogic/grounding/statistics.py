@@ -18,19 +18,22 @@ Queries = NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer
 
 @dataclass(frozen=True, eq=False)
 class RuleStatistics:
-    """Counts per rule over training queries of its head relation."""
+    """Counts per rule over training queries of its head relation.
+
+    Other known answers of a query that a rule reaches count neither for nor against it.
+    """
 
     support: NDArray[np.int64]  # [n] queries whose answer the rule reaches
-    predictions: NDArray[np.int64]  # [n] entities it reaches, over all queries
+    wrong: NDArray[np.int64]  # [n] entities it reaches that are no known answer, over all queries
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """Share of the predictions that are the query's answer."""
+        """support / (support + wrong)."""
         return self.quality(0.0)
 
     def quality(self, smoothing: float) -> NDArray[np.float64]:
-        """support / (predictions + smoothing): confidence that distrusts rare rules."""
-        denominator = self.predictions + smoothing
+        """support / (support + wrong + smoothing): confidence that distrusts rare rules."""
+        denominator = self.support + self.wrong + smoothing
         return np.where(denominator > 0, self.support / np.maximum(denominator, 1e-300), 0.0)
 
 
@@ -53,14 +56,23 @@ def rule_statistics(
     threads: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RuleStatistics:
-    """Support and predictions of every rule over the queries of its head relation."""
-    support, predictions = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
+    """Support and wrong results of every rule over the queries of its head relation."""
+    support, wrong = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
     done = 0
     for part in Grounder(graph, rules, threads).ground(queries[:, 0], queries[:, 1], queries[:, 2]):
-        hits, reached = count_hits(part.entity, part.ptr, queries[part.queries, 2])
+        asked = queries[part.queries]
+        hits, misses = count_hits(
+            graph.arrays,
+            int(asked[0, 1]),
+            np.ascontiguousarray(asked[:, 0]),
+            np.ascontiguousarray(asked[:, 2]),
+            part.entity,
+            part.ptr,
+            graph.num_entities,
+        )
         support[part.rules] += hits
-        predictions[part.rules] += reached
+        wrong[part.rules] += misses
         done += len(part.queries)
         if progress is not None:
             progress(done, len(queries))
-    return RuleStatistics(support, predictions)
+    return RuleStatistics(support, wrong)

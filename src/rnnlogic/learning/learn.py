@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,67 +15,26 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.features import Feature
 from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.scorer import RuleScorer
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.generator import fit_generator
 from rnnlogic.learning.predictor import solve_relations
+from rnnlogic.learning.result import (
+    Arrays,
+    Learned,
+    Store,
+    pack_learned,
+    pack_rules,
+    unpack_learned,
+    unpack_rules,
+)
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.mine import PathSearch, find_candidates
 from rnnlogic.rules.ruleset import RuleSet
 
-Arrays = dict[str, NDArray[Any]]
 Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
-
-
-@dataclass(frozen=True, eq=False)
-class Learned:
-    """Weighted rules that answer queries."""
-
-    rules: RuleSet
-    weights: NDArray[np.float64]  # [n] psi
-    log_prior: NDArray[np.float64]  # [n] log-probability under the generator; nan for rules given by hand
-    support: NDArray[np.int64]  # [n] training queries whose answer the rule reaches, own fact hidden
-    confidence: NDArray[np.float64]  # [n] support / predictions
-    feature: Feature
-
-
-class Store(Protocol):
-    """Where finished stages are kept, so that an interrupted fit goes on where it stopped."""
-
-    def load(self, stage: str) -> Arrays | None:
-        """What was saved for a stage; None if it is not finished."""
-        ...
-
-    def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the result of a stage, all or nothing."""
-        ...
-
-    def log(self, record: Mapping[str, Any]) -> None:
-        """Note figures of a stage."""
-        ...
-
-
-class MemoryStore:
-    """A store that forgets at the end of the process."""
-
-    def __init__(self) -> None:
-        self.stages: dict[str, Arrays] = {}
-        self.records: list[dict[str, Any]] = []
-
-    def load(self, stage: str) -> Arrays | None:
-        """What was saved for a stage; None if it is not finished."""
-        return self.stages.get(stage)
-
-    def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the result of a stage."""
-        self.stages[stage] = dict(arrays)
-
-    def log(self, record: Mapping[str, Any]) -> None:
-        """Note figures of a stage."""
-        self.records.append(dict(record))
 
 
 def learn(
@@ -211,13 +169,11 @@ class _Job:
 
     def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """Validation MRR of weighted rules, on a sample if the split is large."""
-        facts = self.dataset.valid
-        if not len(facts):
+        if not len(self.dataset.valid):
             raise RNNLogicError("the dataset has no validation facts: EM cannot tell which round is best")
-        picked = np.random.default_rng(0).permutation(len(facts))[: self.config.em.valid_queries]
-        sample = dataclasses.replace(self.dataset, valid=facts[np.sort(picked)])
         scorer = RuleScorer(rules, weights, self.config.predictor.feature, self.threads)
-        return evaluate(scorer, sample, "valid").metrics()["mrr"]
+        most = self.config.em.valid_facts
+        return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
 
     def ticker(self, stage: str) -> Callable[..., None]:
         """A progress callback of (done, total[, note]) for one stage."""
@@ -240,7 +196,7 @@ def mine_rules(
     queries = training_queries(graph, mine.queries_per_relation, config.seed)
     statistics = rule_statistics(graph, candidates.rules, queries, threads, progress)
     best = best_per_head(candidates.rules, statistics.quality(mine.smoothing), mine.keep)
-    kept = RuleStatistics(statistics.support[best], statistics.predictions[best])
+    kept = RuleStatistics(statistics.support[best], statistics.wrong[best])
     return candidates.rules[best], kept, candidates.joined[best]
 
 
@@ -290,28 +246,6 @@ def load_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]
     state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
     generator.load_state_dict(state)
     return generator
-
-
-def pack_rules(rules: RuleSet) -> Arrays:
-    """Rules as arrays."""
-    return {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
-
-
-def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
-    """Rules packed by `pack_rules`."""
-    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), arrays["body"].copy())
-
-
-def pack_learned(learned: Learned) -> Arrays:
-    """Weighted rules as arrays."""
-    figures = ("weights", "log_prior", "support", "confidence")
-    return pack_rules(learned.rules) | {name: getattr(learned, name) for name in figures}
-
-
-def unpack_learned(arrays: Mapping[str, NDArray[Any]], feature: Feature) -> Learned:
-    """Weighted rules packed by `pack_learned`."""
-    figures = {name: arrays[name] for name in ("weights", "log_prior", "support", "confidence")}
-    return Learned(rules=unpack_rules(arrays), feature=feature, **figures)
 
 
 def _pack_state(state: EMState) -> Arrays:

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import yaml
@@ -41,11 +41,8 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RNNLogicError
+from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.rules.ruleset import RuleSet
-
-if TYPE_CHECKING:
-    from rnnlogic.learning.learn import Learned
 
 FORMAT = 1
 CONFIG, VOCABULARY, FACTS = "config.yaml", "vocabulary.json", "dataset.safetensors"
@@ -136,21 +133,15 @@ class Run:
 
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
-        columns = {name: getattr(learned, name) for name in ("weights", "log_prior", "support", "confidence")}
-        rules = {name: getattr(learned.rules, name) for name in ("heads", "body_ptr", "body")}
         self._write(RULES, rules_text(learned, self.dataset().vocab))
-        self._write(WEIGHTS, _packed(rules | columns))
+        self._write(WEIGHTS, _packed(pack_learned(learned)))
         self._write(MODEL, json.dumps(self._facts_about(learned), indent=1) + "\n")
         self.note("finished")
 
     def learned(self) -> Learned:
         """The rules and weights of a finished fit."""
-        from rnnlogic.learning.learn import Learned
-
-        about = self.about()
-        arrays = self._arrays(self.folder / WEIGHTS)
-        rules = RuleSet(*(arrays.pop(name) for name in ("heads", "body_ptr", "body")))
-        return Learned(rules=rules, feature=about["feature"], **arrays)
+        feature = self.about()["feature"]
+        return unpack_learned(self._arrays(self.folder / WEIGHTS), feature)
 
     def about(self) -> dict[str, Any]:
         """What model.json says: versions, seed, feature, number of rules, minutes."""
@@ -297,7 +288,9 @@ class Run:
 def rules_text(learned: Learned, vocab: Vocab) -> str:
     """One rule per line with its numbers as a comment, by head relation, heaviest first."""
     order = np.lexsort((-learned.weights, learned.rules.heads))
-    lines = ["# rule  # weight, support (training queries answered), confidence (support / predictions)"]
+    lines = [
+        "# rule  # weight, support (training queries answered), confidence (support / (support + wrong))"
+    ]
     for i in order:
         numbers = f"{learned.weights[i]:.4g}, {learned.support[i]}, {learned.confidence[i]:.3g}"
         lines.append(f"{format_rule(learned.rules[i], vocab)}  # {numbers}")
