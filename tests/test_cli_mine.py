@@ -24,7 +24,7 @@ def test_mined_rules_are_written_and_listed(tmp_path):
     found = {rule["rule"]: rule for rule in json.loads(result.stdout)["rules"]}
     father = found["father(X,Y) <- mother(X,Z) & married(Z,Y)"]
     assert father["confidence"] == 1.0
-    assert father["support"] >= 15
+    assert father["support"] >= 10  # the split keeps most, not all, of the 30 families whole
     rules = read_rules(tmp_path / "rules.txt", load_dataset(path).vocab).rules
     assert len(rules) == len(found)
     text = runner.invoke(app, ["mine", str(path), "-o", str(tmp_path / "again.txt"), "--top", "3"])
