@@ -162,7 +162,7 @@ class Grounder:
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
     ) -> Iterator[Grounding]:
-        """Exact walk counts, a chunk of queries of one relation at a time.
+        """Exact walk counts, a chunk of queries of one relation at a time, in a fixed order.
 
         `relations` and `hidden` may be one number for all queries; relations without rules give no chunk.
         """
@@ -208,6 +208,8 @@ class Grounder:
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
                 batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
+        # Much work first, so that no thread is left alone with a large piece at the end.
+        batches.sort(key=lambda batch: -len(batch.positions) * len(self.rules.by_head(batch.relation)))
         return in_order(work, batches, self.threads, lambda parts: sum(map(len, parts)), self._chunk_results)
 
     def _check(self, head: NDArray[np.int32], relation: NDArray[np.int64]) -> None:
