@@ -95,11 +95,15 @@ def _step(
             stack[end], stack_count[end] = tail, stack_count[lo]
             end += entity != hidden_from or tail != hidden_to
         return end
+    tails, direct = graph.tails, graph.direct
     for i in range(lo, hi):
         entity, count = stack[i], stack_count[i]
-        first, last = edges_of(graph, step, entity)
+        if direct.shape[0] > 0:
+            first, last = np.int64(direct[step, entity]), np.int64(direct[step, entity + 1])
+        else:
+            first, last = edges_of(graph, step, entity)
         for edge in range(first, last):
-            tail = graph.tails[edge]
+            tail = tails[edge]
             if entity == hidden_from and tail == hidden_to:
                 continue
             before = sums[tail]
