@@ -33,7 +33,7 @@ QUERIES = {"wn18rr": 6268, "fb15k-237": 1600}  # sample per dataset: about as mu
 DENSE_BATCHES, DENSE_BATCH = 2, 32
 ONCE = ("torch_dense",)  # one round is enough for what is hundreds of times slower
 SCIPY_BATCH = 2048
-ROUNDS, TURN_SECONDS = 4, 2.5  # in every round each method runs for so long, but at least once
+ROUNDS, TURN_SECONDS = 3, 2.5  # in every round each method runs for so long, but at least once
 Queries = NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer
 
 
