@@ -84,7 +84,7 @@ def dataset_section(experiment: Experiment) -> Iterator[str]:
     for side, values in experiment.published.items():
         if side != "both":
             yield published_row(f"published, {side}", values)
-    yield f"\n`python experiments/run.py {name} --setting SETTING --seeds ...`"
+    yield f"\n`python experiments/run.py {name} --data DIR --setting SETTING --seeds ...`"
     yield from rounds_table(name)
     yield from rules_table(name)
 

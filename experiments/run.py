@@ -1,6 +1,6 @@
 """Fit and evaluate an experiment, a run folder for each seed; finished ones are not done again.
 
-    RNNLOGIC_DATA=DIR python experiments/run.py kinship --setting ours --seeds 0 1 2 3 4
+    python experiments/run.py kinship --data DIR --setting ours --seeds 0 1 2 3 4
 
 DIR holds the authors' splits as folders kinship/, umls/, wn18rr/, fb15k-237/. Run folders go to
 runs/experiments/<dataset>/<setting>/seed-<n>; `python experiments/report.py` makes docs/results.md of them.
@@ -22,10 +22,10 @@ from rnnlogic.model import RNNLogic
 RUNS = Path("runs/experiments")
 
 
-def run_seed(experiment: Experiment, setting: str, seed: int) -> Path:
+def run_seed(experiment: Experiment, data: Path, setting: str, seed: int) -> Path:
     """Fit and evaluate one seed."""
     folder = RUNS / experiment.dataset / setting / f"seed-{seed}"
-    dataset = load_dataset(experiment.dataset)
+    dataset = load_dataset(data / experiment.dataset)
     with StageProgress() as progress:
         model = RNNLogic(experiment.config(setting, seed)).fit(dataset, folder, progress)
     run = Run.open(folder)
@@ -46,6 +46,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("dataset", choices=experiment_names())
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--setting", default="ours")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
     options = parser.parse_args()
@@ -54,7 +55,7 @@ def main() -> None:
         parser.error(f"{options.dataset}.yaml has the settings {', '.join(experiment.settings)}")
     for seed in options.seeds:
         started = time.perf_counter()
-        folder = run_seed(experiment, options.setting, seed)
+        folder = run_seed(experiment, options.data, options.setting, seed)
         both = (Run.open(folder).report("test") or {})["both"]["expected"]
         minutes = (time.perf_counter() - started) / 60
         print(f"{folder}: test MRR {both['mrr']:.4f}, this call {minutes:.1f} minutes", flush=True)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from rnnlogic.errors import RNNLogicError
-from rnnlogic.learning.generator import fit_generator, load_generator, save_generator
+from rnnlogic.learning.generator import fit_generator
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -121,25 +120,3 @@ def test_progress_and_the_falling_rate():
 def test_what_cannot_be_learned_is_refused(rules, weights):
     with pytest.raises(ValueError, match="weight"):
         fit(small(), RuleSet.from_rules(rules), weights)
-
-
-def test_a_file_gives_the_same_generator_back(tmp_path):
-    net, path = small(seed=7), tmp_path / "generator.safetensors"
-    path.write_text("an earlier file")
-    save_generator(net, path)
-    loaded = load_generator(path)
-    assert (loaded.num_relations, loaded.max_length) == (4, 3)
-    assert np.array_equal(loaded.log_probs(RULES), net.log_probs(RULES))
-    assert [file.name for file in tmp_path.iterdir()] == [path.name]
-
-
-def test_files_that_do_not_do_are_refused(tmp_path):
-    path = tmp_path / "generator.safetensors"
-    with pytest.raises(RNNLogicError, match=r"generator\.safetensors: cannot be read"):
-        load_generator(path)
-    save_generator(small(), path)
-    path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(RNNLogicError, match="cannot be read"):
-        load_generator(path)
-    with pytest.raises(RNNLogicError, match="cannot be written"):
-        save_generator(small(), tmp_path / "nowhere" / "generator.safetensors")

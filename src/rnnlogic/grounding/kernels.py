@@ -7,28 +7,19 @@ both directions; a hidden tail of -1 hides nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.trie import Trie
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def _compiled(function: Function) -> Function:
-    """Compile on first use, keep on disk, release the GIL."""
-    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
-
+from rnnlogic.rules.kernels import compiled
 
 _LOG1P = np.log1p(np.arange(1024.0))
 
 
-@_compiled
+@compiled
 def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np.int64]:
     """Range of the edges of (relation, head) in `graph.tails`."""
     if graph.direct.shape[0] > 0:
@@ -46,7 +37,7 @@ def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np
     return graph.row_edges[lo], graph.row_edges[lo + 1]
 
 
-@_compiled
+@compiled
 def _hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int) -> tuple[int, int]:
     """From and to entity of the edge that this step must not use; (-1, -1) for none."""
     if hidden >= 0:
@@ -57,7 +48,7 @@ def _hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int)
     return -1, -1
 
 
-@_compiled
+@compiled
 def _room(entities: Any, counts: Any, used: int, need: int) -> Any:
     """The two buffers, grown so that `need` more entries fit after `used`."""
     if used + need <= len(entities):
@@ -69,7 +60,7 @@ def _room(entities: Any, counts: Any, used: int, need: int) -> Any:
     return more_entities, more_counts
 
 
-@_compiled
+@compiled
 def _step(
     graph: GraphArrays,
     step: int,
@@ -116,7 +107,7 @@ def _step(
     return end
 
 
-@_compiled
+@compiled
 def ground_counts(
     graph: GraphArrays,
     trie: Trie,
@@ -171,7 +162,7 @@ def ground_counts(
     return out[:used], out_count[:used], np.cumsum(ptr)
 
 
-@_compiled
+@compiled
 def _feature(count: Any, feature: int) -> float:
     """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`."""
     if feature != 1:
@@ -179,7 +170,7 @@ def _feature(count: Any, feature: int) -> float:
     return float(_LOG1P[count]) if count < len(_LOG1P) else float(np.log1p(float(count)))
 
 
-@_compiled
+@compiled
 def score_candidates(
     entity: NDArray[np.int32],
     count: NDArray[Any],
@@ -215,7 +206,7 @@ def score_candidates(
     return candidate_ptr, candidate[:used], score[:used]
 
 
-@_compiled
+@compiled
 def weight_gradient(
     entity: NDArray[np.int32],
     count: NDArray[Any],
@@ -239,7 +230,7 @@ def weight_gradient(
     return gradient
 
 
-@_compiled
+@compiled
 def group_by_candidate(
     entity: NDArray[np.int32], count: NDArray[Any], ptr: NDArray[np.int64], queries: int, num_entities: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
@@ -277,7 +268,7 @@ def group_by_candidate(
     return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], body_of, count_of
 
 
-@_compiled
+@compiled
 def count_hits(
     graph: GraphArrays,
     relation: int,

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.ruleset import RuleSet
 
 LEARNING_RATE = 1e-3  # of the paper
 BATCH_SIZE = 512
-
-_SIZES = ("num_relations", "max_length", "input_size", "hidden_size")
 
 
 class GeneratorFit(NamedTuple):
@@ -64,32 +57,6 @@ def fit_generator(
         if progress is not None:
             progress(step + 1, steps, float(losses[step]))
     return GeneratorFit(float(losses[-max(1, steps // 10) :].mean()) if steps else float("nan"), losses)
-
-
-def save_generator(net: RuleGenerator, path: str | Path) -> None:
-    """Write parameters and sizes as safetensors; the file appears whole or not at all."""
-    path = Path(path)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        save_file(net.state_dict(), partial, metadata={name: str(getattr(net, name)) for name in _SIZES})
-        partial.replace(path)
-    except (OSError, SafetensorError) as error:
-        raise RNNLogicError(f"{path}: cannot be written ({error})") from None
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def load_generator(path: str | Path) -> RuleGenerator:
-    """Read what `save_generator` wrote."""
-    try:
-        with safe_open(path, framework="pt") as file:
-            sizes = {name: int(file.metadata()[name]) for name in _SIZES}
-            parameters = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
-        net = RuleGenerator(**sizes)
-        net.load_state_dict(parameters)
-    except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise RNNLogicError(f"{path}: cannot be read as a rule generator ({error})") from None
-    return net
 
 
 def _shares(

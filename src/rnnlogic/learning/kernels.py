@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.kernels import edges_of
-
-Function = TypeVar("Function", bound=Callable[..., Any])
+from rnnlogic.rules.kernels import compiled
 
 WRONG, ANSWER, LEFT_OUT = 0, 1, 2  # labels of candidates
 
 
-def _compiled(function: Function) -> Function:
-    """Compile on first use, keep on disk, release the GIL."""
-    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
-
-
-@_compiled
+@compiled
 def label_candidates(
     graph: GraphArrays,
     relation: int,
@@ -46,7 +38,7 @@ def label_candidates(
     return label
 
 
-@_compiled
+@compiled
 def loss_and_gradient(
     query_ptr: NDArray[np.int64],
     candidate_ptr: NDArray[np.int64],
@@ -73,7 +65,7 @@ def loss_and_gradient(
     return loss, gradient
 
 
-@_compiled
+@compiled
 def _most_candidates(query_ptr: NDArray[np.int64]) -> int:
     most = 0
     for q in range(len(query_ptr) - 1):
@@ -81,7 +73,7 @@ def _most_candidates(query_ptr: NDArray[np.int64]) -> int:
     return most
 
 
-@_compiled
+@compiled
 def _softmax(
     first: int,
     last: int,
@@ -112,7 +104,7 @@ def _softmax(
     return answer
 
 
-@_compiled
+@compiled
 def rule_margins(
     first: int,
     last: int,
@@ -135,7 +127,7 @@ def rule_margins(
     return is_reached, margin
 
 
-@_compiled
+@compiled
 def select_rules(
     query_ptr: NDArray[np.int64],
     candidate_ptr: NDArray[np.int64],
@@ -171,7 +163,7 @@ def select_rules(
     return chosen
 
 
-@_compiled
+@compiled
 def reward_samples(
     query_ptr: NDArray[np.int64],
     candidate_ptr: NDArray[np.int64],

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def _compiled(function: Function) -> Function:
+def compiled(function: Function) -> Function:
     """Compile on first use, keep on disk, release the GIL."""
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
@@ -25,7 +25,7 @@ class EntityEdges(NamedTuple):
     tail: NDArray[np.int32]  # [2F]
 
 
-@_compiled
+@compiled
 def _random_below(state: NDArray[np.uint64], bound: int) -> int:
     """A number in 0..bound-1 from a xorshift state of one word."""
     x = state[0]
@@ -36,7 +36,7 @@ def _random_below(state: NDArray[np.uint64], bound: int) -> int:
     return int((x >> np.uint64(11)) % np.uint64(bound))
 
 
-@_compiled
+@compiled
 def _mark_distances(edges: EntityEdges, tail: int, depth: int, fanout: int, distance: Any, queue: Any) -> int:
     """Set distance[e] to the number of steps to `tail` where at most `depth`; these e are put in `queue`.
 
@@ -62,7 +62,7 @@ def _mark_distances(edges: EntityEdges, tail: int, depth: int, fanout: int, dist
     return last
 
 
-@_compiled
+@compiled
 def bodies_between(
     edges: EntityEdges,
     head: int,
