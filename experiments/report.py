@@ -1,11 +1,10 @@
-"""Make docs/results.md of the run folders below runs/experiments: nothing in it is typed by hand.
+"""Make docs/results.md and the README's table of the run folders below runs/experiments: nothing is typed.
 
-python experiments/report.py [--check]
+python experiments/report.py
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +13,8 @@ from typing import Any
 
 from experiment import Experiment, experiment_names, load_experiment
 
-RUNS, PAGE = Path("runs/experiments"), Path("docs/results.md")
+RUNS, PAGE, README = Path("runs/experiments"), Path("docs/results.md"), Path("README.md")
+BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 
 HEAD = """# Results
@@ -127,16 +127,29 @@ def page() -> str:
     return HEAD + "\n".join(sections) + "\n"
 
 
+def summary() -> str:
+    """The README's table: our settings beside the published numbers."""
+    lines = [
+        "| test MRR, without embeddings | published | ours | minutes | seeds |",
+        "|---|---|---|---|---|",
+    ]
+    for name in experiment_names():
+        folders = runs_of(name, "ours")
+        if folders:
+            ours = [read(folder, "reports/test.json")["both"]["expected"]["mrr"] for folder in folders]
+            published = load_experiment(name).published["both"]["mrr"]
+            cells = [name, str(published), spread(ours, "mrr"), minutes_of(folders), str(len(folders))]
+            lines.append(f"| {' | '.join(cells)} |")
+    note = "Authors' splits, evidence train, both sides, expected ties; minutes of fit and evaluation on 2 cores."
+    return "\n".join([*lines, "", note]) + "\n"
+
+
 def main() -> None:
-    """Write the page, or with --check only say whether it is up to date."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--check", action="store_true", help="exit 1 if the page differs from the runs")
-    if parser.parse_args().check:
-        raise SystemExit(int(PAGE.read_text(encoding="utf-8") != page()))
+    """Write the page and the table."""
     PAGE.write_text(page(), encoding="utf-8")
-    print(f"{PAGE} written")
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    README.write_text(before + BEGIN + summary() + END + rest.partition(END)[2], encoding="utf-8")
+    print(f"{PAGE} and the table in {README} written")
 
 
 if __name__ == "__main__":
