@@ -140,7 +140,7 @@ def summary() -> str:
             published = load_experiment(name).published["both"]["mrr"]
             cells = [name, str(published), spread(ours, "mrr"), minutes_of(folders), str(len(folders))]
             lines.append(f"| {' | '.join(cells)} |")
-    note = "Authors' splits, evidence train, both sides, expected ties; minutes of fit and evaluation on 2 cores."
+    note = "Authors' splits, evidence train, both sides, expected ties; minutes for fit and test on 2 cores."
     return "\n".join([*lines, "", note]) + "\n"
 
 
