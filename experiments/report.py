@@ -22,7 +22,8 @@ HEAD = """# Results
 Made by `python experiments/report.py` from run folders; every row can be rerun with the command given.
 Filtered ranking on the authors' splits; ties by expectation over random shuffles (see
 [evaluation](evaluation.md)); settings chosen on validation facts. Minutes are for fit and evaluation of one
-seed on 2 cores. Mean ± standard deviation over seeds where there are several.
+seed on 2 cores, in 2026-11 with other fits beside: a quiet one needs less ([lab notes](lab-notes.md)).
+Mean ± standard deviation over seeds where there are several.
 """
 
 
@@ -140,7 +141,7 @@ def summary() -> str:
             published = load_experiment(name).published["both"]["mrr"]
             cells = [name, str(published), spread(ours, "mrr"), minutes_of(folders), str(len(folders))]
             lines.append(f"| {' | '.join(cells)} |")
-    note = "Authors' splits, evidence train, both sides, expected ties; minutes for fit and test on 2 cores."
+    note = "Authors' splits, evidence train, both sides, expected ties; minutes: fit and test, 2 busy cores."
     return "\n".join([*lines, "", note]) + "\n"
 
 

@@ -17,7 +17,7 @@ def authors_data() -> Path:
     beside_repository = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("RNNLOGIC_DATA") or beside_repository)
     if not (folder / "umls" / "train.txt").is_file():
-        pytest.skip("the authors' splits are not on this machine")
+        pytest.skip("needs the authors' data, which may not be shipped: set RNNLOGIC_DATA to its folder")
     return folder
 
 

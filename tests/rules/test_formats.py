@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +9,6 @@ from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
 VOCAB = Vocab((), ("friend", "hobby"))
-DATA = Path(os.environ.get("RNNLOGIC_DATA") or Path(__file__).parents[3] / "shared" / "data")
 DICT_WITH_INVERSES = "0\thobby\n1\tfriend\n2\t!hobby\n3\t!friend\n"
 DICT_WITHOUT_INVERSES = "0\thobby\n1\tfriend\n"
 
@@ -141,7 +137,6 @@ def test_id_file_without_dictionary_says_what_is_missing(tmp_path):
         read_rules(path, VOCAB, format="text")
 
 
-@pytest.mark.skipif(not (DATA / "rnnlogic-rules").is_dir(), reason="the authors' rule files are not here")
 @pytest.mark.parametrize(
     ("dataset", "expected"),
     [
@@ -149,8 +144,8 @@ def test_id_file_without_dictionary_says_what_is_missing(tmp_path):
         ("fb15k-237", ImportReport(read=131883, kept=126102, duplicates=5747, empty=77)),
     ],
 )
-def test_rules_released_by_the_authors(dataset, expected):
-    folder = DATA / "rnnlogic-rules"
+def test_rules_released_by_the_authors(dataset, expected, authors_data):
+    folder = authors_data / "rnnlogic-rules"
     names = [line.split("\t")[1] for line in (folder / f"{dataset}.relations.dict").read_text().splitlines()]
     vocab = Vocab((), tuple(sorted(name for name in names if not name.startswith("!"))))
     rules, report = read_rules(folder / f"{dataset}.txt", vocab)
