@@ -131,3 +131,16 @@ def test_a_dataset_without_validation_facts_is_refused(family):
 def test_best_per_head():
     rules = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (2,)), Rule(1, (2,)), Rule(0, (3,))])
     assert best_per_head(rules, np.array([0.1, 0.5, 0.2, 0.3]), 2).tolist() == [1, 3, 2]
+
+
+def test_a_round_that_made_it_worse_is_undone(family):
+    _, store, _ = run(family)
+    unlucky = MemoryStore()
+    for stage in ("mined", "pretrained", "round-1", "round-2"):
+        unlucky.save(stage, store.stages[stage])
+    unlucky.stages["round-1"] = {**store.stages["round-1"], "valid_mrr": np.array(0.9)}
+    unlucky.stages["round-2"] = {**store.stages["round-2"], "valid_mrr": np.array(0.1)}
+    kept, _, _ = run(family, store=unlucky)
+    pretrained, _, _ = run(family, "em.optimizer=none")
+    assert kept.rules == pretrained.rules
+    assert np.array_equal(kept.log_prior, pretrained.log_prior)

@@ -9,11 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.learning.prefixes import PrefixTree
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.ruleset import RuleSet
 
 LEARNING_RATE = 1e-3  # of the paper
 BATCH_SIZE = 512
+THINNED_ENDS = 8  # of the longest rules of a batch every eighth teaches its END, for eight
 
 
 class GeneratorFit(NamedTuple):
@@ -44,11 +46,13 @@ def fit_generator(
     """
     rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
     heads, tokens = net.encode(rules)
+    tree = PrefixTree(heads.numpy(), tokens.numpy(), shares, net.end)
+    thinned = 1 if len(shares) <= batch_size else THINNED_ENDS
     optimizer = torch.optim.Adam(net.parameters(), lr=learning_rate, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=max(steps, 1))
     losses = np.zeros(steps)
     for step, (chosen, share) in enumerate(_batches(shares, steps, batch_size, generator)):
-        loss = -(net(heads[chosen], tokens[chosen]) @ share)
+        loss = -net.weighted_log_prob(tree.levels(chosen, share, thinned, int(generator.integers(thinned))))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -77,13 +81,13 @@ def _shares(
 
 def _batches(
     shares: NDArray[np.float64], steps: int, batch_size: int, generator: np.random.Generator
-) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """Different rule ids [b] and their shares [b] of a batch, for each step.
 
     Draws are stratified: one place from each of `batch_size` equal parts of the line of shares. A rule is
     drawn as often as by independent draws, but heads, which lie side by side, are spread over every batch.
     """
-    everything = torch.arange(len(shares)), torch.from_numpy(shares.astype(np.float32))
+    everything = np.arange(len(shares)), shares.astype(np.float32)
     ends = np.cumsum(shares) / shares.sum()
     for _ in range(steps):
         if len(shares) <= batch_size:
@@ -91,4 +95,4 @@ def _batches(
         else:
             places = (np.arange(batch_size) + generator.random(batch_size)) / batch_size
             chosen, counts = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
-            yield torch.from_numpy(chosen), torch.from_numpy((counts / batch_size).astype(np.float32))
+            yield chosen, (counts / batch_size).astype(np.float32)

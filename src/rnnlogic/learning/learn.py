@@ -105,12 +105,16 @@ class _Job:
         return load_parameters(generator, saved)
 
     def rounds(self, generator: RuleGenerator, deadline: float | None) -> RuleGenerator:
-        """EM (or REINFORCE) rounds; returns the generator of the round with the best validation MRR."""
+        """EM (or REINFORCE) rounds; returns the best generator by validation MRR.
+
+        A round measures the rules it begins with and then teaches the generator. What the last round has
+        taught is kept if that round measured best; else the generator that the best round began with.
+        """
         em = self.config.em
-        empty = RuleSet.from_rules([])
-        state = EMState(0, generator, empty, np.zeros(0))
+        state = EMState(0, generator, RuleSet.from_rules([]), np.zeros(0))
         best, best_round, best_parameters = -1.0, 0, pack_generator(generator)
         for number in range(1, (0 if em.optimizer == "none" else em.rounds) + 1):
+            before = pack_generator(state.generator)
             saved = self.store.load(f"round-{number}")
             if saved is None:
                 if deadline is not None and time.monotonic() > deadline:
@@ -118,14 +122,10 @@ class _Job:
                 saved = self.one_round(state, number)
             state = _unpack_state(saved, number, state.generator)
             if saved["valid_mrr"] > best:
-                best, best_round, best_parameters = (
-                    float(saved["valid_mrr"]),
-                    number,
-                    pack_generator(generator),
-                )
+                best, best_round, best_parameters = float(saved["valid_mrr"]), number, before
             if number - best_round >= em.patience:
                 break
-        return load_parameters(generator, best_parameters)
+        return generator if best_round == state.round else load_parameters(generator, best_parameters)
 
     def one_round(self, state: EMState, number: int) -> Arrays:
         """Do one round and save it."""

@@ -15,6 +15,7 @@ tables with a row per relation (`_Tables`), and a step of the LSTM looks its two
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,17 @@ class SampledRules(NamedTuple):
     rules: RuleSet
     counts: NDArray[np.int64]  # [n]
     log_prob: NDArray[np.float64]  # [n]
+
+
+class Level(NamedTuple):
+    """Beginnings of one length, and how much each relation (or END) that may follow them counts."""
+
+    parent: NDArray[np.int64]  # [b] row of the level before
+    head: NDArray[np.int64]  # [b]
+    last: NDArray[np.int64]  # [b] the relation just written; the head at first
+    row: NDArray[np.int64]  # [f] which beginning
+    token: NDArray[np.int64]  # [f] what follows it
+    share: NDArray[np.float32]  # [f]
 
 
 class _State(NamedTuple):
@@ -124,8 +136,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
 
     def log_prob(self, rules: RuleSet) -> Tensor:
         """Log p of rules [n], to be differentiated: for a batch. Empty bodies and r <- r have -inf."""
-        log_prob: Tensor = self(*self.encode(rules))
-        return log_prob
+        return self._log_prob(self._tables(), *self.encode(rules))
 
     def log_probs(self, rules: RuleSet) -> NDArray[np.float64]:
         """Log p of any number of rules [n], without gradients."""
@@ -138,9 +149,18 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
                 log_prob[chunk.numpy()] = self._log_prob(tables, heads[chunk], tokens[chunk]).numpy()
         return log_prob
 
-    def forward(self, heads: Tensor, tokens: Tensor) -> Tensor:
-        """Log p [n] of rules as `encode` gives them."""
-        return self._log_prob(self._tables(), heads, tokens)
+    def weighted_log_prob(self, levels: Sequence[Level]) -> Tensor:
+        """Sum of share * log p(what follows) over all beginnings, to be differentiated."""
+        tables = self._tables()
+        total, state = tables.head_gates.new_zeros(()), tables.start
+        for length, level in enumerate(levels):
+            parent, head, last, row, token, share = map(torch.from_numpy, level)
+            state = (
+                tables.start.take(head) if length == 0 else self._read(tables, state.take(parent), head, last)
+            )
+            following = self._next_log_prob(state, head, last, length)
+            total = total + following.flatten().index_select(0, row * following.shape[1] + token) @ share
+        return total
 
     def sample(self, relations: ArrayLike, number: int, generator: torch.Generator) -> SampledRules:
         """Draw `number` rules for each head relation; a body that reaches the maximum length ends there.
