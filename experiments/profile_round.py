@@ -1,0 +1,72 @@
+"""Where the time of one EM round goes.
+
+    python experiments/profile_round.py runs/experiments/fb15k-237/ours/seed-0
+
+Takes a run whose generator is pre-trained, does its first round once more on one thread, and prints the share
+of each part. The result is kept in the run folder as reports/profile_round.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import pstats
+import resource
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.learning.em import EMState, em_round
+from rnnlogic.learning.learn import load_parameters, new_generator
+from rnnlogic.learning.runs import Run
+from rnnlogic.rules.ruleset import RuleSet
+
+PARTS = {  # function -> what it does; none of them calls another
+    "generate": "beam search for rules",
+    "build_problem": "ground the training queries",
+    "fit_weights": "fit the predictor",
+    "select": "E-step: H and selections",
+    "fit_generator": "M-step: train the generator",
+    "evaluate": "validation MRR",
+}
+
+
+def profile(run: Run) -> dict[str, float]:
+    """Seconds of the parts of the first round, and of everything together."""
+    config, dataset = run.config(), run.dataset()
+    arrays = run.load("pretrained")
+    assert arrays is not None, "the run has no pre-trained generator yet"
+    generator = load_parameters(new_generator(dataset, config), arrays)
+    state = EMState(0, generator, RuleSet.from_rules([]), np.zeros(0))
+    torch.set_num_threads(1)
+    profiler = cProfile.Profile()
+    profiler.enable()
+    _, info = em_round(state, dataset.graph("train"), config, threads=1)
+    scorer = RuleScorer(info.rules, info.weights, config.predictor.feature, threads=1)
+    evaluate(scorer, dataset, "valid", most_facts=config.em.valid_facts)
+    profiler.disable()
+    statistics = pstats.Stats(profiler)
+    cumulative = {function: row[3] for (_, _, function), row in statistics.stats.items()}  # type: ignore[attr-defined]
+    return {text: cumulative.get(name, 0.0) for name, text in PARTS.items()} | {"all": statistics.total_tt}  # type: ignore[attr-defined]
+
+
+def main() -> None:
+    """Parse arguments, profile, print and keep the result."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path)
+    run = Run.open(parser.parse_args().run)
+    seconds = profile(run)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    for part, time in seconds.items():
+        print(f"{part:30} {time:8.1f} s {time / seconds['all']:6.1%}")
+    print(f"peak memory {peak:.2f} GB")
+    run.save_report("profile_round", {"seconds": seconds, "peak_gb": peak})
+
+
+if __name__ == "__main__":
+    main()
