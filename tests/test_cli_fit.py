@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,12 @@ from typer.testing import CliRunner
 
 from rnnlogic.cli import app, main
 from rnnlogic.cli.demo import FAST
+from rnnlogic.data.dataset import load_dataset
+from rnnlogic.embeddings.files import save_embedding
 from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
 
+from .embeddings.paths.oracles import random_embedding
 from .family import STAGES, fake_learn, tiny_settings, write_family
 
 SCRIPT = """
@@ -200,6 +204,32 @@ def test_rules(uninterrupted, monkeypatch, capsys):
     assert listed == [rule.as_dict() for rule in RNNLogic.load(folder).rules()]
     assert run("rules", folder, "--relation", "granparent", monkeypatch=monkeypatch) == 2
     assert "did you mean 'grandparent'" in capsys.readouterr().err
+
+
+def test_the_variant_with_embeddings(data, folder, tmp_path, monkeypatch, capsys):
+    dataset = load_dataset(data)
+    embedding = random_embedding(dataset.vocab.num_entities, dataset.vocab.num_relations)
+    save_embedding(tmp_path / "emb", embedding, dataset.vocab, {})
+    arguments = ["fit", data, "-o", folder, *tiny_settings(), "--set", "em.rounds=1"]
+    given = ["--embeddings", str(tmp_path / "emb")]
+    assert run(*arguments, *given, monkeypatch=monkeypatch) == 2
+    assert "take rnnlogic-emb" in capsys.readouterr().err
+    arguments += ["--variant", "rnnlogic-emb", "--restart"]
+    assert run(*arguments, *given, "--json", monkeypatch=monkeypatch) == 0
+    valid = json.loads(capsys.readouterr().out)["valid"]
+    assert run("evaluate", folder, "--split", "valid", "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["both"]["expected"] == valid
+    question = ("--head", "grandpa0", "--relation", "grandparent")
+    assert run("predict", folder, *question, "--json", monkeypatch=monkeypatch) == 0
+    answer = json.loads(capsys.readouterr().out)["answers"][0]
+    told = ("explain", folder, *question, "--tail", answer["entity"])
+    assert run(*told, "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == pytest.approx(answer["score"])
+    assert run("rules", folder, "--top", "1", monkeypatch=monkeypatch) == 0
+    save_embedding(tmp_path / "emb", replace(embedding, entity=-embedding.entity), dataset.vocab, {})
+    capsys.readouterr()
+    assert run("evaluate", folder, monkeypatch=monkeypatch) == 2
+    assert "emb was changed; put the old one back, or fit anew" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "rules"])

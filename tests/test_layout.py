@@ -24,6 +24,7 @@ ORDER = [
     ["learning"],
     ["presets"],
     ["config"],
+    ["embeddings"],
     ["evaluation"],
     ["nets"],
     ["grounding"],

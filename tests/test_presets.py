@@ -37,6 +37,19 @@ def test_by_name_then_by_size(name, facts, expected):
     assert preset_for(dataset(name, facts)) == load_preset(expected)
 
 
+def test_a_variant_changes_some_settings_of_the_same_name():
+    plain, embedded = load_preset("kinship"), load_preset("kinship", "rnnlogic-emb")
+    assert (plain.variant, embedded.variant) == ("rnnlogic", "rnnlogic-emb")
+    assert embedded.em == plain.em
+    assert embedded.paths != plain.paths
+    assert embedded.predictor.feature == plain.predictor.feature
+    assert preset_for(dataset("mine", 10), "rnnlogic-emb") == load_preset("small").model_copy(
+        update={"variant": "rnnlogic-emb"}
+    )
+    for name in preset_names():
+        assert load_preset(name, "rnnlogic-emb").max_length == load_preset(name).max_length
+
+
 def test_unknown_name():
     with pytest.raises(UnknownNameError, match="unknown preset 'ulms'; did you mean 'umls'"):
         load_preset("ulms")

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.grounding.scorer import AnswerScorer
 
 Known = Literal["drop", "keep"]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An entity that rules reach, and how strongly."""
+    """A candidate, and how strongly it is believed."""
 
     entity: str
     label: str
@@ -34,7 +34,7 @@ class Answer:
 def best_answers(
     graph: Graph,
     vocab: Vocab,
-    scorer: RuleScorer,
+    scorer: AnswerScorer,
     heads: ArrayLike,  # [n]
     relations: ArrayLike,  # [n] in 0..2R-1
     k: int,
@@ -42,7 +42,8 @@ def best_answers(
 ) -> list[list[Answer]]:
     """The k best answers of each query, best first; ties in the order of entity ids.
 
-    Candidates are the entities that a rule reaches; `drop` leaves out answers that are in the graph already.
+    Candidates are the entities that a rule reaches, or all if the scorer has a say on them without rules;
+    `drop` leaves out answers that are in the graph already.
     """
     head, relation = np.atleast_1d(heads), np.atleast_1d(relations)
     answers: list[list[Answer]] = [[] for _ in head]
@@ -60,10 +61,10 @@ def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _scored(
-    graph: Graph, scorer: RuleScorer, heads: NDArray[np.integer], relations: NDArray[np.integer]
+    graph: Graph, scorer: AnswerScorer, heads: NDArray[np.integer], relations: NDArray[np.integer]
 ) -> Iterator[tuple[int, NDArray[np.int32], NDArray[np.float64]]]:
-    """Position, candidates [c] (ascending) and scores [c] of every query that has rules, in any order."""
-    for chunk in scorer.on(graph).scores(heads, relations, scorer.weights, feature=scorer.feature):
+    """Position, candidates [c] and scores [c] of every query that has candidates, in any order."""
+    for chunk in scorer.scored(graph, heads, relations):
         for i, query in enumerate(chunk.queries.tolist()):
             part = slice(chunk.ptr[i], chunk.ptr[i + 1])
             yield query, chunk.entity[part], chunk.values[part]
@@ -77,7 +78,7 @@ def _best(
     k: int,
 ) -> list[Answer]:
     probabilities = softmax(scores)
-    best = np.argsort(-scores, kind="stable")[:k]
+    best = np.lexsort((entities, -scores))[:k]
     return [
         Answer(
             vocab.entities[entities[i]],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding.features import Feature
+
+Variant = Literal["rnnlogic", "rnnlogic-emb"]
 
 
 class _Settings(BaseModel):
@@ -56,17 +59,46 @@ class PredictorSettings(_Settings):
     weight_decay: float = Field(
         100.0, ge=0, description="L2 penalty on psi, against the summed log-likelihood"
     )
+    weight_limit: float | None = Field(
+        None, gt=0, description="No psi is larger than this, in either sign: strength comes from many rules"
+    )
     initial: Literal["zero", "expectation", "random"] = Field("zero", description="Start value of psi")
     other_answers: Literal["exclude", "negative"] = Field(
         "exclude",
         description="Other known answers of a training query: left out of the softmax, or counted as wrong",
     )
-    steps: int = Field(60, ge=1, description="Passes over the training queries")
-    learning_rate: float = Field(0.05, gt=0)
+    answer_discount: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Features of the answer are multiplied with it while psi is learned: below 1, only rules "
+        "that reach answers clearly more often than others get positive weights",
+    )
+    steps: int = Field(40, ge=1, description="Passes over the training queries, at most (L-BFGS)")
     queries_per_relation: int = Field(5000, ge=1, description="Training queries per relation, at most")
     results_per_relation: int = Field(
         20_000_000, ge=1000, description="(query, entity, rule) results held at once per relation, at most"
     )
+
+
+class PathSettings(_Settings):
+    """How an embedding takes part, in the variant rnnlogic-emb."""
+
+    delta: float | None = Field(
+        None,
+        description="phi = sigmoid((delta - distance) / temperature); not given: the embedding's margin",
+    )
+    temperature: float = Field(1.0, gt=0, description="How far distances may differ from delta (paper: 1)")
+    distance: Literal["modulus", "euclidean"] = Field(
+        "modulus", description="Sum of the moduli of complex differences, as RotatE has it, or Euclidean"
+    )
+    answer_weight: float | None = Field(
+        None,
+        ge=0,
+        description="eta: how much of RotatE's own score of (h, r, answer) is added to that of the rules; "
+        "not given: the best of answer_weights on validation facts",
+    )
+    answer_weights: tuple[float, ...] = Field((0.0, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1)
 
 
 class EMSettings(_Settings):
@@ -83,7 +115,9 @@ class EMSettings(_Settings):
         "hard", description="Top K by H, or K drawn from softmax(H)"
     )
     prior_weight: float = Field(0.01, ge=0, description="Weight of the generator's log-probability inside H")
-    replay: bool = Field(True, description="The M-step also sees what earlier rounds selected")
+    replay: bool = Field(
+        True, description="The M-step also sees the mined rules and what earlier rounds selected"
+    )
     queries_per_relation: int = Field(500, ge=1, description="Training queries per relation and round")
     predictor_steps: int = Field(20, ge=1, description="Passes of the predictor in each round")
     patience: int = Field(2, ge=1, description="Rounds without a better validation MRR before stopping")
@@ -99,12 +133,14 @@ class FinalSettings(_Settings):
 class Config(_Settings):
     """All settings of `rnnlogic fit`."""
 
+    variant: Variant = Field("rnnlogic", description="rnnlogic-emb: an embedding scores the paths")
     seed: int = 0
     threads: int | None = Field(None, description="Threads; all cores if not given")
     max_length: int = Field(3, ge=1, le=8, description="Longest rule body")
     mine: MineSettings = MineSettings()
     generator: GeneratorSettings = GeneratorSettings()
     predictor: PredictorSettings = PredictorSettings()
+    paths: PathSettings = PathSettings()
     em: EMSettings = EMSettings()
     final: FinalSettings = FinalSettings()
 
@@ -119,6 +155,11 @@ def make_config(values: dict[str, Any], source: str = "settings") -> Config:
 
 def read_config(path: str | Path) -> Config:
     """Settings of a YAML file."""
+    return make_config(read_values(path), str(path))
+
+
+def read_values(path: str | Path) -> dict[str, Any]:
+    """What a YAML file says, unchecked."""
     try:
         values = yaml.safe_load(Path(path).read_text(encoding="utf-8")) or {}
     except (OSError, UnicodeDecodeError) as error:
@@ -127,7 +168,12 @@ def read_config(path: str | Path) -> Config:
         raise RNNLogicError(f"{path}: is not YAML: {error}") from None
     if not isinstance(values, dict):
         raise RNNLogicError(f"{path}: expected 'key: value' lines, found {type(values).__name__}")
-    return make_config(values, str(path))
+    return values
+
+
+def changed(config: Config, values: Mapping[str, Any], source: str = "settings") -> Config:
+    """The settings with nested changes."""
+    return make_config(_merged(config.model_dump(), values), source)
 
 
 def override(config: Config, assignments: list[str]) -> Config:
@@ -150,6 +196,11 @@ def override(config: Config, assignments: list[str]) -> Config:
 def differences(config: Config) -> dict[str, Any]:
     """The settings that differ from the defaults, nested."""
     return config.model_dump(exclude_defaults=True)
+
+
+def _merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    nested = {key: _merged(values.get(key, {}), new) for key, new in changes.items() if isinstance(new, dict)}
+    return {**values, **changes, **nested}
 
 
 def _explain(error: Any) -> str:

@@ -14,10 +14,8 @@ from rnnlogic.answers import softmax
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.ranks import Ranks, rank_answers
-from rnnlogic.grounding.features import Feature
-from rnnlogic.grounding.ground import Candidates
-from rnnlogic.grounding.paths import Fact, Path, paths
-from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.grounding.paths import Path, paths
+from rnnlogic.grounding.scorer import AnswerScorer
 from rnnlogic.rules.rule import format_rule
 
 DETAILED = 10  # rules for which paths are looked up
@@ -45,13 +43,16 @@ class Rank:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one rule adds to the score: its weight times the feature of its number of paths."""
+    """What one rule adds to the score: its weight times the feature of its number of paths, times phi."""
 
     rule: str
     weight: float
     count: int
     contribution: float
     paths: tuple[Path, ...]  # the first ones; empty beyond the rules that are shown in detail
+    phi: float | None = (
+        None  # the embedding's score of all these paths, which share their ends; None: without
+    )
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""
@@ -59,6 +60,7 @@ class Contribution:
             "rule": self.rule,
             "weight": self.weight,
             "count": self.count,
+            "phi": self.phi,
             "contribution": self.contribution,
             "paths": [[list(fact) for fact in named_facts(path, vocab)] for path in self.paths],
         }
@@ -66,18 +68,19 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A fact, its score, and the rules that make it up; the contributions sum to the score."""
+    """A fact, its score, and what makes it up: the contributions, and what the embedding adds, sum to it."""
 
     vocab: Vocab
     head: int
     relation: int  # 0..2R-1
     tail: int
-    score: float  # -inf if no rule reaches the answer
+    score: float  # -inf if the answer is no candidate
     probability: float
     filtered_rank: Rank
     raw_rank: Rank
     is_known: bool  # the fact is in the evidence; it was hidden while rules were applied, as in training
     contributions: tuple[Contribution, ...]  # of every rule that reaches the answer, the strongest first
+    embedding: float | None = None  # what the embedding adds by itself; None where it has no say
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -86,11 +89,12 @@ class Explanation:
             "head": names.entities[self.head],
             "relation": names.relation_name(self.relation),
             "tail": names.entities[self.tail],
-            "score": self.score if self.contributions else None,
+            "score": self.score if math.isfinite(self.score) else None,
             "probability": self.probability,
             "rank": self.filtered_rank.mean,
             "raw_rank": self.raw_rank.mean,
             "is_known": self.is_known,
+            "embedding": self.embedding,
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
         }
 
@@ -101,7 +105,7 @@ class Explanation:
         yield f"{names.relation_label(self.relation)}({head}, {tail})"
         if self.is_known:
             yield "  The fact is in the graph; it was hidden, in both directions, to apply the rules."
-        if not self.contributions:
+        if not math.isfinite(self.score):
             yield f"  No rule reaches this answer: rank {self.filtered_rank.text()}."
             return
         yield f"  probability {self.probability:.4f}, score {self.score:.4f}"
@@ -109,6 +113,9 @@ class Explanation:
             f"  rank {self.filtered_rank.text()} (other known answers left out), {self.raw_rank.text()} (all)"
         )
         yield f"  {len(self.contributions):,} rule(s) reach it"
+        if self.embedding is not None:
+            yield ""
+            yield f"{self.embedding:+9.4f}  by the embedding itself"
         shown = self.contributions[:rules]
         for contribution in shown:
             yield from _contribution_lines(contribution, names)
@@ -122,7 +129,7 @@ class Explanation:
 def explain(
     graph: Graph,
     vocab: Vocab,
-    scorer: RuleScorer,
+    scorer: AnswerScorer,
     head: int,
     relation: int,
     tail: int,
@@ -133,39 +140,36 @@ def explain(
     """Explain (head, relation, tail) on the evidence `graph`, ranked against all facts of `known`.
 
     If the fact itself is in the evidence it is hidden in both directions, as in training. The probability is
-    the softmax over the entities that rules reach, other answers in the evidence left out. The `detailed`
-    strongest rules come with up to `limit` paths each.
+    the softmax over all candidates, other answers in the evidence left out. The `detailed` strongest rules
+    come with up to `limit` paths each.
     """
     is_known = graph.has(head, relation, tail)
     hidden = (head, relation, tail) if is_known else None
-    scores, rules, counts = _grounded(graph, scorer, (head, relation), tail, hidden)
-    values = scorer.weights[rules] * feature_values(counts, scorer.feature)
+    scores = np.full((1, graph.num_entities), -np.inf)
+    for chunk in scorer.scored(graph, [head], relation, tail if is_known else None):
+        chunk.fill(scores)
+    parts = scorer.contributions(graph, head, relation, tail, is_known)
     contributions = []
-    for place, i in enumerate(np.argsort(-np.abs(values), kind="stable")):
-        rule = scorer.rules[rules[i]]
+    for place, i in enumerate(np.argsort(-np.abs(parts.values), kind="stable")):
+        rule = scorer.rules[parts.rule[i]]
         shown = detailed is None or place < detailed
         found = paths(graph, head, rule, tail, limit, hidden).paths if shown else ()
-        numbers = float(scorer.weights[rules[i]]), int(counts[i]), float(values[i])
-        contributions.append(Contribution(format_rule(rule, vocab), *numbers, found))
+        numbers = float(parts.weight[i]), int(parts.count[i]), float(parts.values[i])
+        phi = None if parts.phi is None else float(parts.phi[i])
+        contributions.append(Contribution(format_rule(rule, vocab), *numbers, found, phi))
     return Explanation(
         vocab,
         head,
         relation,
         tail,
-        float(scores[tail]),
-        _probability(scores, tail, graph.neighbours(head, relation)),
-        _rank(scores, tail, known.neighbours(head, relation)),
-        _rank(scores, tail, np.empty(0, np.int32)),
+        float(scores[0, tail]),
+        _probability(scores[0], tail, graph.neighbours(head, relation)),
+        _rank(scores[0], tail, known.neighbours(head, relation)),
+        _rank(scores[0], tail, np.empty(0, np.int32)),
         is_known,
         tuple(contributions),
+        parts.rest,
     )
-
-
-def feature_values(counts: NDArray[Any], feature: Feature) -> NDArray[np.float64]:
-    """What weights are multiplied with, for counts [n] > 0."""
-    if feature == "binary":
-        return np.ones(len(counts))
-    return np.log1p(counts) if feature == "log1p" else counts.astype(np.float64)
 
 
 def named_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
@@ -176,28 +180,6 @@ def named_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
             source, relation, target = target, vocab.inverse(relation), source
         facts.append((vocab.entities[source], vocab.relations[relation], vocab.entities[target]))
     return facts
-
-
-def _grounded(
-    graph: Graph, scorer: RuleScorer, query: tuple[int, int], tail: int, hidden: Fact | None
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[Any]]:
-    """Scores [E], -inf where no rule reaches; rules [n] that reach the tail, and their counts [n]."""
-    scores = np.full((1, graph.num_entities), -np.inf)
-    rules, counts = np.empty(0, np.int64), np.empty(0, np.int64)
-    grounder = scorer.on(graph)
-    answer = None if hidden is None else hidden[2]
-    for chunk in grounder.scores([query[0]], query[1], scorer.weights, answer, scorer.feature):
-        chunk.fill(scores)
-        rules, counts = _reaching(chunk.grounding.candidates(), tail)
-    return scores[0], rules, counts
-
-
-def _reaching(candidates: Candidates, tail: int) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    place = np.searchsorted(candidates.entity, tail)
-    if place == len(candidates.entity) or candidates.entity[place] != tail:
-        return candidates.rule[:0], candidates.count[:0]
-    part = slice(candidates.ptr[place], candidates.ptr[place + 1])
-    return candidates.rule[part], candidates.count[part]
 
 
 def _probability(scores: NDArray[np.float64], tail: int, known: NDArray[np.int32]) -> float:
@@ -218,7 +200,8 @@ def _contribution_lines(contribution: Contribution, vocab: Vocab) -> Iterator[st
     yield ""
     yield f"{contribution.contribution:+9.4f}  {contribution.rule}"
     number = f"{contribution.count:,} path" + ("s" if contribution.count != 1 else "")
-    yield f"           weight {contribution.weight:.4f}, {number}"
+    phi = "" if contribution.phi is None else f", phi {contribution.phi:.4f}"
+    yield f"           weight {contribution.weight:.4f}, {number}{phi}"
     for path in contribution.paths:
         yield f"             {path.text(vocab)}"
     if len(contribution.paths) < contribution.count and contribution.paths:

@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from rnnlogic.answers import Answer, Known, best_answers
-from rnnlogic.config import Config, make_config
+from rnnlogic.config import Config, Variant, changed, make_config
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain import DETAILED, Explanation, explain
-from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.grounding.scorer import AnswerScorer
+from rnnlogic.learning.embedding import Given, embedding_of, obtain_embedding, save_with_run
 from rnnlogic.learning.runs import Run
+from rnnlogic.learning.scorers import scorer_of
 from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
+    from rnnlogic.embeddings.rotate import RotatE
     from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
@@ -50,15 +53,21 @@ class RuleInfo:
 class RNNLogic:
     """Learns rules and their weights; then predicts, explains, evaluates.
 
-    Without settings a packaged set is taken that suits the dataset.
+    Without settings a packaged set is taken that suits the dataset and the variant: `rnnlogic`, or
+    `rnnlogic-emb`, where an embedding scores the paths.
     """
 
-    def __init__(self, config: Config | Mapping[str, Any] | None = None) -> None:
-        self._given = make_config(dict(config)) if isinstance(config, Mapping) else config
+    def __init__(
+        self, config: Config | Mapping[str, Any] | None = None, variant: Variant | None = None
+    ) -> None:
+        given = make_config(dict(config)) if isinstance(config, Mapping) else config
+        self._given = given if given is None or variant is None else changed(given, {"variant": variant})
+        self._variant: Variant = variant or "rnnlogic"
         self._config = self._given
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
-        self._scorer: RuleScorer | None = None
+        self._embedding: RotatE | None = None
+        self._scorer: AnswerScorer | None = None
 
     def __repr__(self) -> str:
         if self._dataset is None or self._learned is None:
@@ -72,27 +81,31 @@ class RNNLogic:
         progress: Progress | None = None,
         max_minutes: float | None = None,
         restart: bool = False,
+        embeddings: Given = None,
     ) -> RNNLogic:
         """Learn from anything that `load_dataset` takes.
 
         With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
         finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
+        `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
+        without it they train one first.
         """
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore
 
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         data = load_dataset(dataset)
-        config = self._given or preset_for(data)
+        config = self._given or preset_for(data, self._variant)
         folder = None if run is None else Run.start(run, data, config, restart)
+        embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
         if folder is not None and folder.finished:
             learned = folder.learned()
         else:
             store: Store = folder or MemoryStore()
-            learned = learn(data, config, store, progress or _silent, deadline)
+            learned = learn(data, config, store, progress or _silent, deadline, embedding)
             if folder is not None:
                 folder.finish(learned)
-        return self._take(data, config, learned)
+        return self._take(data, config, learned, embedding)
 
     def predict(
         self,
@@ -105,7 +118,8 @@ class RNNLogic:
         """The k best answers of (head, relation, ?); `relation^-1` asks for heads.
 
         Facts that are in the evidence already are left out, or with `known="keep"` only marked. Probabilities
-        are the softmax over all candidates, which are the entities that some rule reaches.
+        are the softmax over all candidates, which are the entities that some rule reaches, or all entities
+        where the embedding has a say of its own.
         """
         return self.predict_many([(head, relation)], k, evidence, known)[0]
 
@@ -161,15 +175,17 @@ class RNNLogic:
     def save(self, folder: str | Path) -> Path:
         """Write a run folder that `load` reads back; it must be new or empty."""
         run = Run.create(folder, self.dataset, self.config)
+        if self._embedding is not None:
+            save_with_run(self._embedding, self.dataset.vocab, run)
         run.finish(self.learned)
         return run.folder
 
     @classmethod
     def load(cls, folder: str | Path) -> RNNLogic:
-        """A fitted model from its run folder, which holds all it needs."""
+        """A fitted model from its run folder, which holds or names all it needs."""
         run = Run.open(folder)
         learned = run.learned()
-        return cls()._take(run.dataset(), run.config(), learned)
+        return cls()._take(run.dataset(), run.config(), learned, embedding_of(run))
 
     @property
     def dataset(self) -> Dataset:
@@ -187,13 +203,15 @@ class RNNLogic:
         return _fitted(self._config)
 
     @property
-    def scorer(self) -> RuleScorer:
+    def scorer(self) -> AnswerScorer:
         """The rules as a scorer for `evaluate`."""
         return _fitted(self._scorer)
 
-    def _take(self, dataset: Dataset, config: Config, learned: Learned) -> RNNLogic:
-        self._dataset, self._config, self._learned = dataset, config, learned
-        self._scorer = RuleScorer(learned.rules, learned.weights, learned.feature, config.threads)
+    def _take(
+        self, dataset: Dataset, config: Config, learned: Learned, embedding: RotatE | None = None
+    ) -> RNNLogic:
+        self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
+        self._scorer = scorer_of(learned, config, embedding)
         return self
 
     def _info(self, i: int) -> RuleInfo:

@@ -96,7 +96,7 @@ def test_astronomical_numbers_of_walks_come_back_at_once(steps):
         (*first[:-2], width + 1, width - 1),
         (*first[:-2], width + 2, width - 1),
     ]
-    assert seconds < 5
+    assert seconds < 60  # to walk them all would take days
 
 
 def test_counts_are_exact_where_64_bits_end():

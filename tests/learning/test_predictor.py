@@ -5,13 +5,17 @@ import pytest
 
 from rnnlogic.config import PredictorSettings
 from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.paths.scores import PathModel
+from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.statistics import training_queries
 from rnnlogic.learning.kernels import ANSWER, LEFT_OUT, loss_and_gradient
-from rnnlogic.learning.predictor import fit_weights, initial_weights, solve_relations
-from rnnlogic.learning.problem import build_problem, feature_values
+from rnnlogic.learning.predictor import discounted, fit_weights, initial_weights, solve_relations
+from rnnlogic.learning.problem import build_problem
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
+
+from ..embeddings.paths.oracles import path_score, random_embedding
 
 PARENT, SIBLING, AUNT = 0, 1, 2  # relations; aunt(X,Y) <- parent(X,Z) & sibling(Z,Y)
 
@@ -67,6 +71,12 @@ def test_the_penalised_minimum_is_reached(family, rules):
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
+def test_no_weight_is_beyond_the_limit(family, rules):
+    settings = PredictorSettings(weight_decay=0.1, weight_limit=0.2, feature="count")
+    weights, _ = fit_weights(problem_of(family, rules), 3, settings, np.random.default_rng(0))
+    assert weights.tolist() == [0.2, -0.2, 0.0]
+
+
 def test_every_start_leads_to_the_same_minimum(family, rules):
     problem, found = problem_of(family, rules), []
     for initial in ("zero", "expectation", "random"):
@@ -95,6 +105,38 @@ def test_results_are_bounded_in_memory(family, rules):
         1,
     )
     assert few.num_queries == 4
+
+
+def test_values_are_features_times_phi(family, rules):
+    paths = PathModel(random_embedding(60, 3), delta=9.0)
+    queries = training_queries(family, None, 0)
+    queries = queries[queries[:, 1] == AUNT]
+    grounder = Grounder(family, rules, 1, chunk_queries=8)
+    plain = build_problem(grounder, queries, "count", True, 10**6)
+    scored = build_problem(grounder, queries, "count", True, 10**6, paths)
+    heads = np.repeat(queries[:, 0], np.diff(plain.candidate_ptr[plain.query_ptr]))
+    ends = np.concatenate([part.candidates().entity for part in grounder.ground(*queries.T)])
+    ends = np.repeat(ends, np.diff(plain.candidate_ptr))
+    phi = [
+        path_score(paths, h, rules[int(k)].body, e) for h, k, e in zip(heads, plain.rule, ends, strict=True)
+    ]
+    np.testing.assert_allclose(scored.value, plain.value * phi, rtol=1e-4)
+    assert len(set(phi)) > 20
+    for before, after in zip(plain._replace(value=0), scored._replace(value=0), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_the_discount_is_for_answers_only(family, rules):
+    problem = problem_of(family, rules)
+    changed = discounted(problem, 0.5).value / problem.value
+    of_answer = np.repeat(problem.label == ANSWER, np.diff(problem.candidate_ptr))
+    assert np.array_equal(changed, np.where(of_answer, 0.5, 1.0))
+    assert set(changed) == {0.5, 1.0}
+    settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
+    solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0)
+    weights = next(one.weights for one in solved if one.relation == AUNT)
+    _, gradient = loss_and_gradient(*discounted(problem, 0.5), weights)
+    np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
 def test_features():

@@ -4,9 +4,13 @@ from hypothesis import strategies as st
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RuleError
-from rnnlogic.rules.formats import ImportReport, read_id_rules, read_rules, write_rules
+from rnnlogic.rules.formats import read_rules, write_rules, write_table
+from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.table import RuleTable
+
+from .nasty import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))
 DICT_WITH_INVERSES = "0\thobby\n1\tfriend\n2\t!hobby\n3\t!friend\n"
@@ -28,17 +32,33 @@ def id_file(tmp_path):
 
 @given(st.data())
 def test_text_files_round_trip_with_any_names(tmp_path_factory, data):
-    names = data.draw(st.lists(st.text(max_size=6), min_size=1, max_size=5, unique=True))
-    vocab = Vocab((), tuple(names))
-    relations = st.integers(0, 2 * len(names) - 1)
-    rules = RuleSet.from_rules(
-        data.draw(st.lists(st.builds(Rule, relations, st.lists(relations, max_size=3).map(tuple))))
-    )
+    vocab = data.draw(vocabularies())
+    rules = data.draw(rule_sets(vocab))
     path = tmp_path_factory.getbasetemp() / "round_trip.rules"
     write_rules(path, rules, vocab, data.draw(st.sampled_from(["long", "short"])))
     got, report = read_rules(path, vocab)
     assert got == rules
     assert report == ImportReport(read=len(rules), kept=len(rules), duplicates=0)
+
+
+@given(st.data())
+def test_id_files_round_trip_or_say_why_not(tmp_path_factory, data):
+    vocab = data.draw(vocabularies())
+    rules = data.draw(rule_sets(vocab, min_length=1)).without_trivial()
+    path = tmp_path_factory.getbasetemp() / "round_trip.txt"
+    if any(set(name) & set("\t\r\n") for name in vocab.relations):
+        with pytest.raises(RuleError, match="holds a tab or a line break, which id files cannot express"):
+            write_table(path, RuleTable(rules), vocab, "ids")
+    else:
+        write_table(path, RuleTable(rules), vocab, "ids")
+        assert read_rules(path, vocab, "ids").rules == rules
+
+
+def test_id_files_are_written_as_the_authors_do(tmp_path):
+    rules = RuleSet.from_rules([Rule(1, (0, 3)), Rule(2, (2, 2))])
+    write_table(tmp_path / "own.txt", RuleTable(rules), VOCAB, "ids")
+    assert (tmp_path / "own.txt").read_text() == "1 0 3\n2 2 2\n"
+    assert (tmp_path / "own.relations.dict").read_text() == "0\tfriend\n1\thobby\n2\t!friend\n3\t!hobby\n"
 
 
 def test_text_file_with_comments_bom_crlf_and_repeats(tmp_path):
@@ -93,7 +113,6 @@ def test_id_file(id_file, relations):
         "  1 say r <- r: dropped",
         "3 rules kept",
     ]
-    assert read_id_rules(path, path.with_suffix(".relations.dict"), VOCAB) == (rules, report)
 
 
 @pytest.mark.parametrize(

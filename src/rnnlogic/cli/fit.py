@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 STOPPED = 130  # exit code of Ctrl-C
 
 
+class VariantChoice(StrEnum):
+    """Models that can be learned."""
+
+    rnnlogic = "rnnlogic"
+    rnnlogic_emb = "rnnlogic-emb"
+
+
 def fit(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")],
@@ -31,6 +39,13 @@ def fit(
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
+    ] = None,
+    variant: Annotated[
+        VariantChoice | None, typer.Option(help="rnnlogic, or rnnlogic-emb: an embedding scores the paths.")
+    ] = None,
+    embeddings: Annotated[
+        Path | None,
+        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; else rnnlogic-emb trains one first."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
@@ -49,9 +64,9 @@ def fit(
     dataset = load_dataset(name)
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=True)
-    settings = _settings(dataset, config, changes or [], seed, threads)
+    settings = _settings(dataset, config, variant, changes or [], seed, threads)
     with stoppable("run the same command again to go on"):
-        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart)
+        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings)
     summary = _summary(model, output)
     if as_json:
         print_json(summary | {"was_finished": was_finished})
@@ -60,7 +75,12 @@ def fit(
 
 
 def fit_run(
-    dataset: Dataset, config: Config, folder: Path, max_minutes: float | None = None, restart: bool = False
+    dataset: Dataset,
+    config: Config,
+    folder: Path,
+    max_minutes: float | None = None,
+    restart: bool = False,
+    embeddings: Path | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
     from rnnlogic.learning.runs import Run
@@ -71,7 +91,7 @@ def fit_run(
         typer.echo(f"going on with the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
-        model.fit(dataset, folder, progress, max_minutes, restart)
+        model.fit(dataset, folder, progress, max_minutes, restart, embeddings)
         _measure(model, Run.open(folder), progress)
     return model, was_finished
 
@@ -87,13 +107,19 @@ def stoppable(message: str) -> Iterator[None]:
 
 
 def _settings(
-    dataset: Dataset, file: Path | None, changes: list[str], seed: int | None, threads: int | None
+    dataset: Dataset,
+    file: Path | None,
+    variant: VariantChoice | None,
+    changes: list[str],
+    seed: int | None,
+    threads: int | None,
 ) -> Config:
     from rnnlogic.config import override, read_config
     from rnnlogic.presets import preset_for
 
-    config = preset_for(dataset) if file is None else read_config(file)
-    direct = {"seed": seed, "threads": threads}
+    packaged = VariantChoice.rnnlogic if variant is None else variant
+    config = preset_for(dataset, packaged.value) if file is None else read_config(file)
+    direct = {"variant": variant, "seed": seed, "threads": threads}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
     return override(config, wanted) if wanted else config
 

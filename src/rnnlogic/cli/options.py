@@ -9,6 +9,10 @@ from typing import Annotated
 import typer
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder that `rnnlogic fit` made.")]
+RelationOption = Annotated[
+    str | None, typer.Option("--relation", help="Only rules for this relation; NAME^-1 for its inverse.")
+]
+TopOption = Annotated[int | None, typer.Option("--top", help="Only the heaviest of each relation.", min=1)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

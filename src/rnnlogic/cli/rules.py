@@ -1,37 +1,109 @@
-"""`rnnlogic rules`: the learned rules, readable."""
+"""`rnnlogic rules`: the learned rules, readable, with figures on request; exporting and converting them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from rnnlogic.cli.options import AsJson, RunFolder
+from rnnlogic.cli import export
+from rnnlogic.cli.options import AsJson, RelationOption, RunFolder, TopOption
 from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.progress import StageProgress
+
+if TYPE_CHECKING:
+    from rnnlogic.model import RNNLogic
 
 HEADERS = ["weight", "prior", "support", "confidence", "rule"]
+FIGURES = ["weight", "predictions", "support", "confidence", "pca_confidence", "head_coverage"]
+EXAMPLE = "rnnlogic rules runs/umls --relation treats --top 10"
 
 
-def rules(
+class RunFirst(TyperGroup):
+    """Puts the verb in front: `rules RUN` becomes `rules show RUN`, `rules RUN export` `rules export RUN`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Reorder what does not begin with a command."""
+        if args and args[0] not in (*self.commands, "--help"):
+            args = ["export", args[0], *args[2:]] if args[1:2] == ["export"] else ["show", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(cls=RunFirst, no_args_is_help=True, subcommand_metavar="RUN [export] | convert ...")
+
+
+@app.callback(epilog=f"Example: {EXAMPLE}")
+def rules() -> None:
+    """Show the rules of a run; write them for other programs.
+
+    rnnlogic rules RUN [--relation R] [--top N] [--statistics]
+
+    rnnlogic rules RUN export --format FORMAT -o FILE
+
+    rnnlogic rules convert IN --to FORMAT -o OUT --data DATASET
+    """
+
+
+@app.command("show", epilog=f"Example: {EXAMPLE}")
+def show(
     run: RunFolder,
-    relation: Annotated[
-        str | None, typer.Option(help="Only rules for this relation; NAME^-1 for its inverse.")
-    ] = None,
-    top: Annotated[int | None, typer.Option(help="Only the heaviest of each relation.", min=1)] = None,
+    relation: RelationOption = None,
+    top: TopOption = None,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="AMIE's statistics on the training facts, with examples.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show rules by relation, heaviest first.
+    """Show rules by relation, heaviest first: `rnnlogic rules RUN ...`.
 
     Prior: probability under the generator. Support: training queries that a rule answers. Confidence:
     support / (support + wrong), where wrong counts results for training queries that are no known answer.
+
+    With --statistics, on all training facts: predictions are the pairs (x, y) that the body joins, support
+    those that are facts of the head, confidence their share; PCA confidence is the share among pairs whose x
+    has a fact of the head; head coverage is the share of the head's facts.
     """
     from rnnlogic.model import RNNLogic
 
-    found = RNNLogic.load(run).rules(relation, top)
+    model = RNNLogic.load(run)
+    if statistics:
+        rows = _statistics(model, relation, top)
+        headers, cells = [*FIGURES, "rule", "example"], [_cells(row) for row in rows]
+    else:
+        found = model.rules(relation, top)
+        rows = [rule.as_dict() for rule in found]
+        headers, cells = HEADERS, [[r.weight, r.prior, r.support, r.confidence, r.text] for r in found]
     if as_json:
-        print_json([rule.as_dict() for rule in found])
-    elif not found:
+        print_json(rows)
+    elif not rows:
         typer.echo(f"there are no rules for {relation or 'any relation'}")
     else:
-        rows = [[r.weight, r.prior, r.support, r.confidence, r.text] for r in found]
-        print_table(HEADERS, rows)
+        print_table(headers, cells)
+
+
+def _statistics(model: RNNLogic, relation: str | None, top: int | None) -> list[dict[str, Any]]:
+    from rnnlogic.grounding.amie import with_statistics
+    from rnnlogic.rules.rule import format_rule
+
+    dataset = model.dataset
+    with StageProgress() as progress:
+        table = with_statistics(
+            export.weighted_rules(model, relation, top),
+            dataset.graph("train"),
+            dataset.vocab,
+            progress=lambda done, total: progress("statistics", done, total, ""),
+        )
+    return [{"rule": format_rule(rule, dataset.vocab), **table.row(i)} for i, rule in enumerate(table.rules)]
+
+
+def _cells(row: dict[str, Any]) -> list[Any]:
+    return [*(row[name] for name in FIGURES), row["rule"], next(iter(row["examples"]), "-")]
+
+
+app.command("export", epilog="Example: rnnlogic rules runs/umls export --format anyburl -o rules.tsv")(
+    export.export
+)
+app.command("convert", epilog="Example: rnnlogic rules convert rules.tsv --to text -o rules.txt --data umls")(
+    export.convert
+)

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 Feature = Literal["count", "log1p", "binary"]  # n walks, log(1 + n), or 1 if there is any
 
 FEATURE_CODES: dict[Feature, int] = {"count": 0, "log1p": 1, "binary": 2}  # as kernels know them
+
+
+def feature_values(counts: NDArray[Any], feature: Feature) -> NDArray[np.float64]:
+    """The feature of each number of walks [n] > 0."""
+    if feature == "binary":
+        return np.ones(len(counts))
+    return np.log1p(counts, dtype=np.float64) if feature == "log1p" else counts.astype(np.float64)

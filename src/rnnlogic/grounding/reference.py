@@ -165,3 +165,27 @@ def count_hits(
         hits[body] += sum(entity[i] == answers[query] for i in positions)
         wrong[body] += sum(int(entity[i]) not in known for i in positions)
     return hits, wrong
+
+
+def add_matches(
+    graph: GraphArrays,
+    heads: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    rule_ptr: NDArray[np.int64],
+    rule_head: NDArray[np.int32],
+    is_reached: NDArray[np.bool_],  # noqa: ARG001 - the kernel's marks
+    support: NDArray[np.int64],
+    pca: NDArray[np.int64],
+    pairs: NDArray[np.int32],
+) -> None:
+    """Compare what grounded bodies reach from `heads` with the facts of the rules that have these bodies."""
+    for body, query, positions in _cells(ptr, len(heads)):
+        head, reached = int(heads[query]), {int(entity[i]) for i in positions}
+        for rule in range(rule_ptr[body], rule_ptr[body + 1]):
+            known = tails_of(graph, int(rule_head[rule]), head)
+            pca[rule] += len(reached) if known else 0
+            for tail in known:
+                if tail in reached:
+                    pairs[rule, support[rule] : support[rule] + 1] = head, tail
+                    support[rule] += 1

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.grounding.statistics import training_queries
 from rnnlogic.learning.generator import fit_generator
 from rnnlogic.learning.kernels import reward_samples, select_rules
@@ -50,14 +51,15 @@ def em_round(
     config: Config,
     threads: int,
     progress: Callable[[int, int], None] | None = None,
+    paths: PathModel | None = None,
 ) -> tuple[EMState, RoundInfo]:
-    """Generate rules, fit the predictor, select rules, teach the generator."""
+    """Generate rules, fit the predictor, select rules, teach the generator; `paths` scores paths."""
     seed = config.seed * 1000 + state.round + 1
     rules, log_prior = generate(state.generator, graph, config, seed)
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
     use = _selection(rules, log_prior, config, seed)
-    solved = solve_relations(graph, rules, queries, settings, seed, threads, use, progress)
+    solved = solve_relations(graph, rules, queries, settings, seed, threads, use, progress, paths)
     weights, selections = gather(rules, solved)
     selected, shares = _replayed(state, rules, selections, config.em.replay)
     fitted = fit_generator(

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
+from rnnlogic.embeddings.paths.scores import PathModel
+from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.ground import default_threads
-from rnnlogic.grounding.scorer import RuleScorer
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.generator import fit_generator
@@ -30,6 +31,7 @@ from rnnlogic.learning.result import (
     unpack_learned,
     unpack_rules,
 )
+from rnnlogic.learning.scorers import make_scorer, path_model, validation_mrr_by_weight
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.mine import PathSearch, find_candidates
 from rnnlogic.rules.ruleset import RuleSet
@@ -38,20 +40,25 @@ Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
 
 
 def learn(
-    dataset: Dataset, config: Config, store: Store, progress: Progress, deadline: float | None = None
+    dataset: Dataset,
+    config: Config,
+    store: Store,
+    progress: Progress,
+    deadline: float | None = None,
+    embedding: RotatE | None = None,
 ) -> Learned:
     """Learn weighted rules; stages found in the store are not done again.
 
-    No EM round is begun after `deadline` (a value of time.monotonic()).
+    No EM round is begun after `deadline` (a value of time.monotonic()). An embedding scores paths, if given.
     """
-    job = _Job(dataset, config, store, progress, config.threads or default_threads())
+    job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding)
     finished = store.load("learned")
     if finished is not None:
         return unpack_learned(finished, config.predictor.feature)
     torch.set_num_threads(1)  # its sums depend on the number of threads; ours do not
     mined, quality = job.mine()
     generator = job.pretrain(mined, quality)
-    generator = job.rounds(generator, deadline)
+    generator = job.rounds(generator, _start(generator, mined, quality, config.em.replay), deadline)
     learned = job.final(generator)
     store.save("learned", pack_learned(learned))
     return learned
@@ -66,6 +73,12 @@ class _Job:
     store: Store
     progress: Progress
     threads: int
+    embedding: RotatE | None
+
+    @property
+    def paths(self) -> PathModel | None:
+        """What scores paths; None if all count alike."""
+        return None if self.embedding is None else path_model(self.embedding, self.config.paths)
 
     def mine(self) -> tuple[RuleSet, NDArray[np.float64]]:
         """Candidate rules and their quality."""
@@ -104,14 +117,13 @@ class _Job:
             self.note("pretrained", started, loss=fitted.loss)
         return load_parameters(generator, saved)
 
-    def rounds(self, generator: RuleGenerator, deadline: float | None) -> RuleGenerator:
+    def rounds(self, generator: RuleGenerator, state: EMState, deadline: float | None) -> RuleGenerator:
         """EM (or REINFORCE) rounds; returns the best generator by validation MRR.
 
         A round measures the rules it begins with and then teaches the generator. What the last round has
         taught is kept if that round measured best; else the generator that the best round began with.
         """
         em = self.config.em
-        state = EMState(0, generator, RuleSet.from_rules([]), np.zeros(0))
         best, best_round, best_parameters = -1.0, 0, pack_generator(generator)
         for number in range(1, (0 if em.optimizer == "none" else em.rounds) + 1):
             before = pack_generator(state.generator)
@@ -132,7 +144,7 @@ class _Job:
         started = time.perf_counter()
         stage = f"round {number}/{self.config.em.rounds}"
         graph = self.dataset.graph("train")
-        state, info = em_round(state, graph, self.config, self.threads, self.ticker(stage))
+        state, info = em_round(state, graph, self.config, self.threads, self.ticker(stage), self.paths)
         mrr = self.valid_mrr(info.rules, info.weights)
         saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}
         self.store.save(f"round-{number}", saved)
@@ -156,8 +168,10 @@ class _Job:
         ranked = generator.beam(np.arange(2 * graph.num_relations), config.final.rules)
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         statistics = rule_statistics(graph, ranked.rules, queries, self.threads, self.ticker("final rules"))
-        weights = fit_predictor(self.dataset, ranked.rules, config, self.threads, self.ticker("weights"))
+        tick = self.ticker("weights")
+        weights = fit_predictor(self.dataset, ranked.rules, config, self.threads, tick, self.paths)
         self.note("weights", started, rules=len(ranked.rules))
+        answer_weight = self.answer_weight(ranked.rules, weights)
         return Learned(
             ranked.rules,
             weights,
@@ -165,13 +179,28 @@ class _Job:
             statistics.support,
             statistics.confidence,
             config.predictor.feature,
+            answer_weight,
         )
+
+    def answer_weight(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
+        """How much of the embedding's own score is added to that of the rules: given, or by validation."""
+        given, tried = self.config.paths.answer_weight, self.config.paths.answer_weights
+        if self.embedding is None:
+            return 0.0
+        if given is not None or not len(self.dataset.valid):
+            return given or 0.0
+        started = time.perf_counter()
+        scorer = make_scorer(rules, weights, self.config, self.embedding)
+        most = self.config.em.valid_facts
+        mrr = validation_mrr_by_weight(self.dataset, scorer, self.embedding, tried, most)
+        self.note("answer weight", started, tried=tried, valid_mrr=mrr)
+        return tried[int(np.argmax(mrr))]
 
     def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """Validation MRR of weighted rules, on a sample if the split is large."""
         if not len(self.dataset.valid):
             raise RNNLogicError("the dataset has no validation facts: EM cannot tell which round is best")
-        scorer = RuleScorer(rules, weights, self.config.predictor.feature, self.threads)
+        scorer = make_scorer(rules, weights, self.config, self.embedding)
         most = self.config.em.valid_facts
         return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
 
@@ -215,11 +244,14 @@ def fit_predictor(
     config: Config,
     threads: int,
     progress: Callable[[int, int], None] | None = None,
+    paths: PathModel | None = None,
 ) -> NDArray[np.float64]:
-    """psi [rules] learned on training queries."""
+    """psi [rules] learned on training queries; `paths` scores paths."""
     graph = dataset.graph("train")
     queries = training_queries(graph, None, config.seed)
-    solved = solve_relations(graph, rules, queries, config.predictor, config.seed, threads, progress=progress)
+    solved = solve_relations(
+        graph, rules, queries, config.predictor, config.seed, threads, progress=progress, paths=paths
+    )
     return gather(rules, solved)[0]
 
 
@@ -246,6 +278,13 @@ def load_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]
     state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
     generator.load_state_dict(state)
     return generator
+
+
+def _start(generator: RuleGenerator, mined: RuleSet, quality: NDArray[np.float64], replay: bool) -> EMState:
+    """What the first round starts from; replayed, the mined rules count like what a round selected."""
+    if not replay:
+        return EMState(0, generator, RuleSet.from_rules([]), np.zeros(0))
+    return EMState(0, generator, mined, quality / np.bincount(mined.heads, quality)[mined.heads])
 
 
 def _pack_state(state: EMState) -> Arrays:

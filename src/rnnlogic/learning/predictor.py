@@ -8,18 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import Bounds, minimize
 
 from rnnlogic.config import PredictorSettings
 from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.grounding.ground import Grounder, default_threads
 from rnnlogic.grounding.statistics import Queries
-from rnnlogic.learning.kernels import loss_and_gradient, rule_margins
+from rnnlogic.learning.kernels import ANSWER, loss_and_gradient, rule_margins
 from rnnlogic.learning.problem import Problem, build_problem
 from rnnlogic.parallel import in_order
 from rnnlogic.rules.ruleset import RuleSet
 
 Weights = NDArray[np.float64]  # [rules of a relation]
-MOMENTUM, SCALE_MEMORY = 0.9, 0.99  # Adam's two averages
 
 
 class Solved(NamedTuple):
@@ -44,8 +45,12 @@ def solve_relations(
     threads: int | None = None,
     use: Use | None = None,
     progress: Callable[[int, int], None] | None = None,
+    paths: PathModel | None = None,
 ) -> list[Solved]:
-    """Fit psi of all rules, relation by relation; `use` may look at a solved problem before it is dropped."""
+    """Fit psi of all rules, relation by relation; `use` may look at a solved problem before it is dropped.
+
+    With `paths` the embedding scores paths; else all count alike.
+    """
     grounder = Grounder(graph, rules, threads=1)
     starts = np.append(np.flatnonzero(np.diff(queries[:, 1], prepend=-1)), len(queries))
     blocks = [queries[a:b] for a, b in pairwise(starts)]
@@ -57,10 +62,10 @@ def solve_relations(
         picked = rng.permutation(len(block))[: settings.queries_per_relation]
         leave_out = settings.other_answers == "exclude"
         problem = build_problem(
-            grounder, block[picked], settings.feature, leave_out, settings.results_per_relation
+            grounder, block[picked], settings.feature, leave_out, settings.results_per_relation, paths
         )
         ids = rules.by_head(relation)
-        weights, loss = fit_weights(problem, len(ids), settings, rng)
+        weights, loss = fit_weights(discounted(problem, settings.answer_discount), len(ids), settings, rng)
         extra = np.empty(0) if use is None else use(relation, problem, weights)
         return Solved(relation, ids, weights, loss, extra)
 
@@ -75,20 +80,32 @@ def solve_relations(
 def fit_weights(
     problem: Problem, num_rules: int, settings: PredictorSettings, rng: np.random.Generator
 ) -> tuple[Weights, float]:
-    """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by Adam; returns psi and the mean loss."""
-    weights = initial_weights(problem, num_rules, settings, rng)
-    mean, square = np.zeros(num_rules), np.zeros(num_rules)
-    reached = max(1, _answers_reached(problem))
-    loss = 0.0
-    for step in range(settings.steps):
+    """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by L-BFGS; returns psi and the mean loss.
+
+    With a weight_limit every psi stays between minus and plus that.
+    """
+
+    def objective(weights: Weights) -> tuple[float, Weights]:
         loss, gradient = loss_and_gradient(*problem, weights)
-        gradient = (gradient + settings.weight_decay * weights) / reached
-        mean = MOMENTUM * mean + (1 - MOMENTUM) * gradient
-        square = SCALE_MEMORY * square + (1 - SCALE_MEMORY) * gradient**2
-        rate = settings.learning_rate * 0.5 * (1 + np.cos(np.pi * step / settings.steps))
-        direction = mean / (1 - MOMENTUM ** (step + 1))
-        weights -= rate * direction / (np.sqrt(square / (1 - SCALE_MEMORY ** (step + 1))) + 1e-8)
-    return weights, loss / reached
+        penalty = settings.weight_decay / 2 * float(weights @ weights)
+        return loss + penalty, gradient + settings.weight_decay * weights
+
+    start = initial_weights(problem, num_rules, settings, rng)
+    limits = {"maxfun": settings.steps, "maxiter": settings.steps}
+    most = settings.weight_limit
+    bounds = None if most is None else Bounds(-most, most)
+    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    weights: Weights = found.x
+    loss, _ = loss_and_gradient(*problem, weights)
+    return weights, loss / max(1, _answers_reached(problem))
+
+
+def discounted(problem: Problem, factor: float) -> Problem:
+    """The problem with the answers' values multiplied with a factor."""
+    if factor == 1:
+        return problem
+    of_answer = np.repeat(problem.label == ANSWER, np.diff(problem.candidate_ptr))
+    return problem._replace(value=np.where(of_answer, np.float32(factor) * problem.value, problem.value))
 
 
 def initial_weights(
@@ -107,4 +124,4 @@ def initial_weights(
 
 
 def _answers_reached(problem: Problem) -> int:
-    return int((problem.label == 1).sum())
+    return int((problem.label == ANSWER).sum())

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.grounding.features import Feature
+from rnnlogic.embeddings.paths.scores import PathModel, Results
+from rnnlogic.grounding.features import Feature, feature_values
 from rnnlogic.grounding.ground import Candidates, Grounder
 from rnnlogic.grounding.statistics import Queries
 from rnnlogic.learning.kernels import label_candidates
@@ -19,7 +20,7 @@ class Problem(NamedTuple):
     query_ptr: NDArray[np.int64]  # [q+1] candidates of each query
     candidate_ptr: NDArray[np.int64]  # [c+1] rules of each candidate
     rule: NDArray[np.int32]  # [n] position among the rules of the relation
-    value: NDArray[np.float32]  # [n] the rule's feature
+    value: NDArray[np.float32]  # [n] the rule's feature, times phi if paths are scored
     label: NDArray[np.int8]  # [c] WRONG, ANSWER or LEFT_OUT
 
     @property
@@ -29,12 +30,18 @@ class Problem(NamedTuple):
 
 
 def build_problem(
-    grounder: Grounder, queries: Queries, feature: Feature, leave_out: bool, most_results: int
+    grounder: Grounder,
+    queries: Queries,
+    feature: Feature,
+    leave_out: bool,
+    most_results: int,
+    paths: PathModel | None = None,
 ) -> Problem:
     """Ground training queries of one relation, each with its own fact hidden.
 
     Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
-    `leave_out` keeps other known answers of a query out of its candidates' softmax.
+    `leave_out` keeps other known answers of a query out of its candidates' softmax. With `paths`, values are
+    multiplied with phi.
     """
     relation = int(queries[0, 1])
     rule_ids = grounder.rules.by_head(relation)
@@ -60,15 +67,12 @@ def build_problem(
         leave_out,
     )
     rule = np.concatenate([np.searchsorted(rule_ids, part.rule).astype(np.int32) for part in parts])
-    value = np.concatenate([feature_values(part.count, feature) for part in parts])
-    return Problem(query_ptr, _joined_ptr(parts), rule, value, label)
-
-
-def feature_values(count: NDArray[np.integer], feature: Feature) -> NDArray[np.float32]:
-    """The feature of each number of walks."""
-    if feature == "log1p":
-        return np.asarray(np.log1p(count, dtype=np.float64), np.float32)
-    return np.ones(len(count), np.float32) if feature == "binary" else count.astype(np.float32)
+    value = np.concatenate([feature_values(part.count, feature).astype(np.float32) for part in parts])
+    candidate_ptr = _joined_ptr(parts)
+    if paths is not None:
+        reached = Results(np.ascontiguousarray(taken[:, 0]), query_ptr, entity, candidate_ptr, rule)
+        value = value * paths.phi(paths.turns(grounder.rules, relation), reached)
+    return Problem(query_ptr, candidate_ptr, rule, value, label)
 
 
 def _joined_ptr(parts: list[Candidates]) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ class Learned:
     support: NDArray[np.int64]  # [n] training queries whose answer the rule reaches, own fact hidden
     confidence: NDArray[np.float64]  # [n] support / (support + results that are no known answer)
     feature: Feature
+    answer_weight: float = 0.0  # eta: how much of the embedding's own score is added; 0 without an embedding
 
 
 class Store(Protocol):
@@ -76,10 +77,12 @@ def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
 
 def pack_learned(learned: Learned) -> Arrays:
     """Weighted rules as arrays."""
-    return pack_rules(learned.rules) | {name: getattr(learned, name) for name in FIGURES}
+    figures = {name: getattr(learned, name) for name in FIGURES}
+    return pack_rules(learned.rules) | figures | {"answer_weight": np.array(learned.answer_weight)}
 
 
 def unpack_learned(arrays: Mapping[str, NDArray[Any]], feature: Feature) -> Learned:
     """Weighted rules packed by `pack_learned`."""
     figures = {name: arrays[name] for name in FIGURES}
-    return Learned(rules=unpack_rules(arrays), feature=feature, **figures)
+    answer_weight = float(arrays.get("answer_weight", 0.0))  # runs of earlier versions have none
+    return Learned(rules=unpack_rules(arrays), feature=feature, answer_weight=answer_weight, **figures)

@@ -3,6 +3,7 @@
     config.yaml          all settings
     vocabulary.json      names, labels, where the facts came from
     dataset.safetensors  facts of train, valid and test as ids
+    embedding.json       where the embedding is (by default embedding/) and its checksum; if there is one
     stages/              what the learner has finished so far; a fit that was stopped goes on from there
     metrics.jsonl        one line for every measurement during the fit
     log.txt              what happened when
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import shutil
 import time
@@ -40,6 +42,8 @@ from rnnlogic.data.cleaning import CleaningReport
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.embeddings.files import checksum, load_embedding
+from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
 from rnnlogic.rules.rule import format_rule
@@ -48,8 +52,21 @@ FORMAT = 1
 CONFIG, VOCABULARY, FACTS = "config.yaml", "vocabulary.json", "dataset.safetensors"
 STAGES, METRICS, LOG, REPORTS = "stages", "metrics.jsonl", "log.txt", "reports"
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
+EMBEDDING, EMBEDDING_REFERENCE = "embedding", "embedding.json"
 BEGUN = (VOCABULARY, FACTS)  # all that a kill while a run is begun or cleared may leave of it
-OWN_NAMES = (MODEL, WEIGHTS, RULES, STAGES, METRICS, LOG, REPORTS, CONFIG, *BEGUN)
+OWN_NAMES = (
+    MODEL,
+    WEIGHTS,
+    RULES,
+    STAGES,
+    EMBEDDING_REFERENCE,
+    EMBEDDING,
+    METRICS,
+    LOG,
+    REPORTS,
+    CONFIG,
+    *BEGUN,
+)
 SPLITS = ("train", "valid", "test")
 FREE_KEYS = ("threads",)  # settings that change no result
 
@@ -172,6 +189,30 @@ class Run:
         unseen = {key: tuple(names["cleaning"][key]) for key in ("unseen_entities", "unseen_relations")}
         report = CleaningReport(**(names["cleaning"] | unseen))
         return Dataset(names["name"], vocab, report=report, source=names["source"], **facts)
+
+    def refer_to_embedding(self, folder: Path) -> None:
+        """Note which embedding the fit uses; by a relative path if it lies in or beside the run's folder."""
+        folder, own = folder.resolve(), self.folder.resolve()
+        place = os.path.relpath(folder, own) if folder.is_relative_to(own.parent) else folder
+        reference = {"folder": str(place), "sha256": checksum(folder)}
+        self._write(EMBEDDING_REFERENCE, json.dumps(reference, indent=1) + "\n")
+
+    def embedding_checksum(self) -> str:
+        """The checksum of the embedding that the fit uses."""
+        return str(self._json(EMBEDDING_REFERENCE)["sha256"])
+
+    def embedding(self) -> RotatE | None:
+        """The embedding that the fit uses, just as it was; None if there is none (yet)."""
+        if not (self.folder / EMBEDDING_REFERENCE).is_file():
+            return None
+        folder = self.folder / self._json(EMBEDDING_REFERENCE)["folder"]
+        if not folder.is_dir():
+            problem = f"its embedding {folder} is missing; put it back, or fit anew (--restart)"
+        elif checksum(folder) != self.embedding_checksum():
+            problem = f"its embedding {folder} was changed; put the old one back, or fit anew (--restart)"
+        else:
+            return load_embedding(folder, self.dataset().vocab)[0]
+        raise RunError(self.folder, problem)
 
     def save_report(self, name: str, report: Mapping[str, Any]) -> None:
         """Keep an evaluation as reports/<name>.json."""

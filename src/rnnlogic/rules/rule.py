@@ -63,7 +63,7 @@ def format_rule(
     if style == "short":
         body = " & ".join(_relation_text(relation, vocab, labels) for relation in rule.body)
         return f"{_relation_text(rule.head, vocab, labels)} <- {body or TRUE}"
-    chain = _variables(len(rule.body))
+    chain = chain_variables(len(rule.body))
     head = f"{_relation_text(rule.head, vocab, labels)}({chain[0]},{chain[-1]})"
     atoms = [
         _atom_text(relation, left, right, vocab, labels)
@@ -72,7 +72,7 @@ def format_rule(
     return f"{head} <- {' & '.join(atoms) or TRUE}"
 
 
-def _variables(length: int) -> list[str]:
+def chain_variables(length: int) -> list[str]:
     """The variables along a body of this length: X, Z1, Z2, ..., Y."""
     if length == 0:
         return ["X"]

@@ -1,0 +1,135 @@
+"""`rnnlogic embed`: train RotatE embeddings, in a folder that can be gone on with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rnnlogic.cli.fit import stoppable
+from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.output import print_json, print_pairs, print_table
+from rnnlogic.cli.progress import StageProgress
+
+if TYPE_CHECKING:
+    from rnnlogic.data.dataset import Dataset
+    from rnnlogic.embeddings.rotate import RotatE
+    from rnnlogic.embeddings.settings import RotatESettings
+    from rnnlogic.embeddings.train import MakeStepper
+
+
+def embed(
+    name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="EMB", help="Folder to write.")],
+    dim: Annotated[int | None, typer.Option(help="Complex dimensions.", min=1)] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
+    max_minutes: Annotated[
+        float | None, typer.Option(help="End training after so many minutes, with the best so far.", min=0)
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
+    test: Annotated[bool, typer.Option("--test", help="Evaluate test facts too.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Drop what EMB holds and begin anew.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train RotatE embeddings of a knowledge graph.
+
+    Run the same command again to go on with a training that was stopped.
+    """
+    from rnnlogic.data.dataset import load_dataset
+    from rnnlogic.embeddings.files import is_finished
+
+    dataset = load_dataset(name)
+    settings = _settings(dataset, dim, changes or [], seed)
+    was_finished = is_finished(output) and not restart
+    with stoppable("run the same command again to go on"), StageProgress() as progress:
+        embedding = _fit(dataset, settings, output, progress, threads, max_minutes, restart, device)
+        reports = _evaluate(embedding, dataset, ["valid", "test"] if test else ["valid"], progress)
+    summary = _summary(output)
+    if as_json:
+        print_json(summary | reports | {"was_finished": was_finished})
+    else:
+        _print_summary(summary, reports, was_finished)
+
+
+def _settings(dataset: Dataset, dim: int | None, changes: list[str], seed: int | None) -> RotatESettings:
+    from rnnlogic.embeddings.settings import override, settings_for
+
+    direct = {"dim": dim, "seed": seed}
+    wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
+    return override(settings_for(dataset), wanted)
+
+
+def _fit(
+    dataset: Dataset,
+    settings: RotatESettings,
+    folder: Path,
+    progress: StageProgress,
+    threads: int | None,
+    max_minutes: float | None,
+    restart: bool,
+    device: str,
+) -> RotatE:
+    from rnnlogic.embeddings.checkpoints import CHECKPOINT
+    from rnnlogic.embeddings.fit import fit
+
+    if (folder / CHECKPOINT).is_file() and not restart:
+        typer.echo(f"going on with the training in {folder}", err=True)
+    return fit(dataset, settings, folder, progress, threads, max_minutes, restart, _stepper_on(device))
+
+
+def _stepper_on(device: str) -> MakeStepper | None:
+    """None for the CPU, which has its own kernels."""
+    if device == "cpu":
+        return None
+    from rnnlogic.learning.rotate_torch import TorchStepper
+
+    return lambda parameters, sampler: TorchStepper(parameters, sampler, device)
+
+
+def _evaluate(
+    embedding: RotatE, dataset: Dataset, splits: list[Any], progress: StageProgress
+) -> dict[str, dict[str, float] | None]:
+    """Metrics of each split, both sides; None where it has no facts."""
+    from rnnlogic.evaluation.evaluate import evaluate
+
+    reports: dict[str, dict[str, float] | None] = {}
+    for split in splits:
+        stage, reports[split] = f"evaluate {split}", None
+        if len(dataset.facts(split)):
+            report = evaluate(
+                embedding,
+                dataset,
+                split,
+                progress=lambda *done, stage=stage: progress.evaluation(stage, *done),
+            )
+            reports[split] = report.as_dict()["both"]["expected"]
+    return reports
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    from rnnlogic.embeddings.files import checksum, read_about
+
+    about = read_about(folder)
+    return {
+        "embedding": str(folder),
+        **{key: about[key] for key in ("dataset", "model", "dim", "margin", "steps", "minutes")},
+        "sha256": checksum(folder),
+    }
+
+
+def _print_summary(
+    summary: dict[str, Any], reports: dict[str, dict[str, float] | None], was_finished: bool
+) -> None:
+    if was_finished:
+        typer.echo(f"{summary['embedding']} is finished already; nothing was changed (--restart trains anew)")
+    print_pairs(list(summary.items()))
+    measured = {split: metrics for split, metrics in reports.items() if metrics is not None}
+    if measured:
+        typer.echo()
+        names = list(next(iter(measured.values())))
+        print_table(["split", *names], [[split, *metrics.values()] for split, metrics in measured.items()])

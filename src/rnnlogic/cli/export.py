@@ -1,0 +1,192 @@
+"""`rnnlogic rules RUN export` and `rnnlogic rules convert`: rules as files and programs for other tools."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from rnnlogic.cli.options import AsJson, RelationOption, RunFolder, TopOption
+from rnnlogic.cli.output import print_json
+from rnnlogic.cli.progress import StageProgress
+from rnnlogic.errors import RNNLogicError
+
+if TYPE_CHECKING:
+    from rnnlogic.data.dataset import Dataset
+    from rnnlogic.model import RNNLogic
+    from rnnlogic.rules.formats import RuleFormat
+    from rnnlogic.rules.table import RuleTable
+
+WITH_STATISTICS = ("anyburl", "jsonl")
+
+
+class FileFormat(StrEnum):
+    """Rule files that can be read and written."""
+
+    text = "text"
+    anyburl = "anyburl"
+    ids = "ids"
+    jsonl = "jsonl"
+
+
+class Target(StrEnum):
+    """Rule files and programs that can be written."""
+
+    text = "text"
+    anyburl = "anyburl"
+    ids = "ids"
+    jsonl = "jsonl"
+    prolog = "prolog"
+    datalog = "datalog"
+    sparql = "sparql"
+    sparql_construct = "sparql-construct"
+    sparql_insert = "sparql-insert"
+    cypher = "cypher"
+    sql = "sql"
+    sql_ranking = "sql-ranking"
+    sparql_ranking = "sparql-ranking"
+
+
+OutputFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
+
+
+def export(
+    run: RunFolder,
+    output: OutputFile,
+    target: Annotated[Target, typer.Option("--format", help="File format or language.")] = Target.text,
+    relation: RelationOption = None,
+    top: TopOption = None,
+    head: Annotated[str | None, typer.Option(help="Entity to rank the answers of; all if absent.")] = None,
+    facts: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the training facts for the program too.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the rules of a run to a file: `rnnlogic rules RUN export ...`.
+
+    Files: text, anyburl (for PyClause too), ids (the authors'), jsonl; AMIE's statistics go into anyburl and
+    jsonl. Programs give what every rule predicts, with the number of walks: prolog, datalog (clingo), sparql,
+    cypher, sql; sparql-construct and sparql-insert give the facts alone. Rankings are one query that adds up
+    the weights of all rules of a relation, as `rnnlogic predict` does.
+    """
+    from rnnlogic.model import RNNLogic
+
+    _check_options(target, relation, head, facts)
+    model = RNNLogic.load(run)
+    dataset, table = model.dataset, weighted_rules(model, relation, top)
+    if not len(table):
+        raise RNNLogicError(f"{run}: there are no rules for {relation or 'any relation'}")
+    if target.endswith("-ranking"):
+        text = _ranking(model, table, target, cast(str, relation), head)
+        _write_texts({output: text} | _facts_text(facts, target, dataset))
+    else:
+        _write(output, table, dataset, target, facts)
+    _report({"file": str(output), "format": target.value, "rules": len(table)}, [], as_json)
+
+
+def convert(
+    source: Annotated[Path, typer.Argument(metavar="IN", help="Rule file.")],
+    output: OutputFile,
+    target: Annotated[Target, typer.Option("--to", help="File format or language; no ranking.")],
+    data: Annotated[str, typer.Option(metavar="DATASET", help="Dataset that the relations are named in.")],
+    origin: Annotated[
+        FileFormat | None, typer.Option("--from", help="Format of IN; by its first line if absent.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a rule file in another format or as a program.
+
+    Statistics that anyburl and jsonl need and IN does not give are counted on the training facts.
+    """
+    from rnnlogic.data.dataset import load_dataset
+    from rnnlogic.rules.formats import read_table
+
+    if target.endswith("-ranking"):
+        raise RNNLogicError("a ranking needs the weights of a run: use `rnnlogic rules RUN export`")
+    dataset = load_dataset(data)
+    table, report = read_table(source, dataset.vocab, cast("RuleFormat | None", origin and origin.value))
+    _write(output, table, dataset, target)
+    told = {"read": report.read, "dropped": report.dropped(), "rules": len(table)}
+    _report({"file": str(output), "format": target.value, **told}, report.lines(), as_json)
+
+
+def weighted_rules(model: RNNLogic, relation: str | None, top: int | None) -> RuleTable:
+    """The rules of a run with their weights, by relation, heaviest first."""
+    from rnnlogic.rules.table import WEIGHT, RuleTable
+
+    learned, vocab = model.learned, model.dataset.vocab
+    table = RuleTable(learned.rules, {WEIGHT: learned.weights.tolist()})
+    return table.heaviest(None if relation is None else vocab.relation_id(relation), top)
+
+
+def _check_options(target: Target, relation: str | None, head: str | None, facts: Path | None) -> None:
+    is_ranking, is_file = target.endswith("-ranking"), target.value in [*FileFormat]
+    if is_ranking and relation is None:
+        raise RNNLogicError(f"{target.value} needs --relation")
+    if head is not None and not is_ranking:
+        raise RNNLogicError("--head is for rankings: sql-ranking, sparql-ranking")
+    if facts is not None and is_file:
+        raise RNNLogicError(f"--facts is for programs, {target.value} is a file of rules")
+
+
+def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, head: str | None) -> str:
+    from rnnlogic.grounding.scorer import RuleScorer
+    from rnnlogic.rules.programs import RANKINGS
+
+    vocab = model.dataset.vocab
+    if not isinstance(model.scorer, RuleScorer):
+        raise RNNLogicError("this run does not score answers by rules alone, so no query can do the same")
+    entity = None if head is None else vocab.entity_id(head)
+    return RANKINGS[target.value](table, vocab, vocab.relation_id(relation), model.learned.feature, entity)
+
+
+def _write(
+    output: Path, table: RuleTable, dataset: Dataset, target: Target, facts: Path | None = None
+) -> None:
+    from rnnlogic.rules.formats import write_table
+    from rnnlogic.rules.programs import PROGRAMS
+
+    if target.value in PROGRAMS:
+        text = PROGRAMS[target.value](table, dataset.vocab)
+        _write_texts({output: text} | _facts_text(facts, target, dataset))
+        return
+    if target.value in WITH_STATISTICS and "support" not in table.columns:
+        table = _with_statistics(table, dataset, examples=0 if target == Target.anyburl else 1)
+    write_table(output, table, dataset.vocab, cast("RuleFormat", target.value))
+
+
+def _with_statistics(table: RuleTable, dataset: Dataset, examples: int) -> RuleTable:
+    from rnnlogic.grounding.amie import with_statistics
+
+    with StageProgress() as progress:
+        return with_statistics(
+            table,
+            dataset.graph("train"),
+            dataset.vocab,
+            examples=examples,
+            progress=lambda done, total: progress("statistics", done, total, ""),
+        )
+
+
+def _facts_text(path: Path | None, target: Target, dataset: Dataset) -> dict[Path, str]:
+    from rnnlogic.rules.programs import facts_for
+
+    return {} if path is None else {path: facts_for(target.value)(dataset.train, dataset.vocab)}
+
+
+def _write_texts(texts: dict[Path, str]) -> None:
+    from rnnlogic.rules.formats.lines import write_text
+
+    for path, text in texts.items():
+        write_text(path, text)
+
+
+def _report(result: dict[str, Any], lines: list[str], as_json: bool) -> None:
+    if as_json:
+        print_json(result)
+        return
+    for line in lines:
+        typer.echo(line)
+    typer.echo(f"{result['rules']:,} rules written to {result['file']}")

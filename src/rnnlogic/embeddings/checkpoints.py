@@ -1,0 +1,111 @@
+"""An unfinished training as one file, checkpoint.safetensors: it appears whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save as to_safetensors
+
+from rnnlogic.atomic import write_atomically
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError
+from rnnlogic.embeddings.settings import RotatESettings
+from rnnlogic.embeddings.step import Parameters, Table
+from rnnlogic.embeddings.train import Training
+
+CHECKPOINT = "checkpoint.safetensors"
+BEST = ("best_entity", "best_phase")
+
+
+class Checkpoint:
+    """The checkpoint in a folder, of one dataset and one set of settings."""
+
+    def __init__(self, folder: Path, dataset: Dataset, settings: RotatESettings) -> None:
+        self._folder, self._path = folder, folder / CHECKPOINT
+        self._origin = {"settings": settings.model_dump(), "data": fingerprint(dataset)}
+
+    def load(self) -> Training | None:
+        """The training that was kept, if any; it must be of the same data and settings."""
+        if not self._path.is_file():
+            self._refuse_foreign_files()
+            return None
+        try:
+            with safe_open(self._path, framework="numpy") as file:
+                about = json.loads(file.metadata()["training"])
+                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        except (OSError, SafetensorError) as error:
+            raise EmbeddingError(self._path, f"cannot be read ({error}); remove it to begin anew") from None
+        self.require_same(about["origin"])
+        tables = [Table(*(arrays[f"{kind}.{name}"] for name in Table._fields)) for kind in Parameters._fields]
+        best = {name: arrays.get(name) for name in BEST}
+        return Training(
+            Parameters(*tables), about["step"], about["seconds"], history=about["history"], **best
+        )
+
+    def save(self, training: Training) -> None:
+        """Keep a training, in place of what was kept before."""
+        arrays = {
+            f"{kind}.{name}": array
+            for kind, table in zip(Parameters._fields, training.parameters, strict=True)
+            for name, array in zip(Table._fields, table, strict=True)
+        }
+        arrays |= {name: array for name in BEST if (array := getattr(training, name)) is not None}
+        about = {
+            "origin": self._origin,
+            "step": training.step,
+            "seconds": training.seconds,
+            "history": training.history,
+        }
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(self._path, to_safetensors(arrays, {"training": json.dumps(about)}))
+
+    def remove(self) -> None:
+        """Remove the file, and what a kill left of writing it."""
+        self._path.unlink(missing_ok=True)
+        for partial in self._folder.glob(".*.partial"):
+            partial.unlink(missing_ok=True)
+
+    def require_same(self, origin: dict[str, Any]) -> None:
+        """Refuse a training of other data or settings."""
+        for what in ("data", "settings"):
+            for key, wanted in self._origin[what].items():
+                stored = origin[what].get(key)
+                if stored != wanted:
+                    raise EmbeddingError(
+                        self._folder,
+                        f"holds a training with other {what} ({key}: {stored} there, {wanted} now);"
+                        " choose another folder, or --restart to begin anew",
+                    )
+
+    @property
+    def origin(self) -> dict[str, Any]:
+        """Settings, and what identifies the data."""
+        return self._origin
+
+    def _refuse_foreign_files(self) -> None:
+        """What is in a folder that no training made might be somebody's work."""
+        if self._folder.exists() and not self._folder.is_dir():
+            raise EmbeddingError(self._folder, "is a file; an embedding needs a folder")
+        names = (path.name for path in self._folder.iterdir()) if self._folder.exists() else ()
+        foreign = sorted(name for name in names if not name.endswith(".partial"))
+        if foreign and not {ABOUT, ARRAYS} & set(foreign):
+            raise EmbeddingError(self._folder, f"holds other files ({foreign[0]}); choose another folder")
+
+
+def fingerprint(dataset: Dataset) -> dict[str, str]:
+    """What has to be the same for a training to go on."""
+    names = json.dumps([dataset.vocab.entities, dataset.vocab.relations]).encode()
+    splits = {"train": dataset.train, "valid": dataset.valid}
+    return {
+        "names": hashlib.sha256(names).hexdigest()[:8],
+        **{split: f"{len(facts):,} facts (hash {_digest(facts)})" for split, facts in splits.items()},
+    }
+
+
+def _digest(facts: np.ndarray[Any, np.dtype[np.int32]]) -> str:
+    return hashlib.sha256(facts.astype("<i4").tobytes()).hexdigest()[:8]

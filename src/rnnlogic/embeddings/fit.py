@@ -1,0 +1,70 @@
+"""Train an embedding into a folder, or go on with one that is there."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.embeddings.checkpoints import Checkpoint
+from rnnlogic.embeddings.files import (
+    is_finished,
+    load_embedding,
+    read_about,
+    remove_embedding,
+    save_embedding,
+)
+from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.embeddings.settings import RotatESettings, settings_for
+from rnnlogic.embeddings.train import MakeStepper, Progress, Training, train
+
+PACKAGES = ("rnnlogic", "numpy", "numba", "safetensors")
+
+
+def fit(
+    dataset: Dataset,
+    settings: RotatESettings | None = None,
+    folder: str | Path | None = None,
+    progress: Progress | None = None,
+    threads: int | None = None,
+    max_minutes: float | None = None,
+    restart: bool = False,
+    make_stepper: MakeStepper | None = None,
+) -> RotatE:
+    """Train RotatE on a dataset, with packaged settings unless given.
+
+    With a folder the embedding is saved there; a training that was stopped goes on where it was, a finished
+    one is only loaded, unless `restart`. Training ends after `max_minutes`, with the best embedding so far.
+    """
+    settings = settings or settings_for(dataset)
+    if folder is None:
+        training = train(dataset, settings, threads, None, progress, max_minutes, make_stepper)
+        return training.best(settings.margin, threads)
+    folder = Path(folder)
+    checkpoint = Checkpoint(folder, dataset, settings)
+    if restart:
+        checkpoint.remove()
+        remove_embedding(folder)
+    if is_finished(folder):
+        checkpoint.require_same(read_about(folder)["origin"])
+    else:
+        training = train(dataset, settings, threads, checkpoint, progress, max_minutes, make_stepper)
+        about = _about(dataset, checkpoint.origin, training)
+        save_embedding(folder, training.best(settings.margin), dataset.vocab, about)
+    checkpoint.remove()
+    return replace(load_embedding(folder, dataset.vocab)[0], threads=threads)
+
+
+def _about(dataset: Dataset, origin: dict[str, Any], training: Training) -> dict[str, Any]:
+    return {
+        "dataset": dataset.name,
+        "origin": origin,
+        **{package: version(package) for package in PACKAGES},
+        "python": platform.python_version(),
+        "steps": training.step,
+        "minutes": round(training.seconds / 60, 3),
+        "history": training.history,
+    }

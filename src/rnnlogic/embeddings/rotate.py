@@ -1,0 +1,104 @@
+"""RotatE: an entity is a complex vector, a relation turns every one of its numbers by an angle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.kernels import PADDING, add_distances, gather_columns
+from rnnlogic.grounding.ground import default_threads
+from rnnlogic.parallel import in_order
+
+if TYPE_CHECKING:
+    from rnnlogic.data.dataset import Dataset
+    from rnnlogic.embeddings.settings import RotatESettings
+    from rnnlogic.embeddings.train import Progress
+
+Floats = NDArray[np.float32]
+BLOCK = 256  # entities whose distances a thread computes at a time
+
+
+@dataclass(frozen=True, eq=False)
+class RotatE:
+    """Trained embeddings; the score of (head, relation, tail) is margin - sum_d |x_h o x_r - x_t|."""
+
+    entity: Floats  # [E, 2D] real half, then imaginary half
+    phase: Floats  # [R, D] radians
+    margin: float
+    threads: int | None = None  # for scores; all cores if not given
+
+    @staticmethod
+    def fit(
+        dataset: Dataset,
+        settings: RotatESettings | None = None,
+        folder: str | Path | None = None,
+        progress: Progress | None = None,
+        threads: int | None = None,
+        max_minutes: float | None = None,
+    ) -> RotatE:
+        """Train on a dataset's training facts, with packaged settings unless given; see docs/embeddings.md.
+
+        With a folder the embedding is saved there, and a training that was stopped goes on where it was.
+        """
+        from rnnlogic.embeddings.fit import fit
+
+        return fit(dataset, settings, folder, progress, threads, max_minutes)
+
+    @property
+    def num_entities(self) -> int:
+        """Number of entities E."""
+        return len(self.entity)
+
+    @property
+    def num_relations(self) -> int:
+        """Number of relations R, without inverses."""
+        return len(self.phase)
+
+    @property
+    def dim(self) -> int:
+        """Number of complex dimensions D."""
+        return int(self.phase.shape[1])
+
+    def phases(self, relations: NDArray[np.integer]) -> Floats:
+        """Angles [n, D] of relations [n] in 0..2R-1; an inverse relation turns backwards."""
+        is_inverse = np.asarray(relations) >= self.num_relations
+        sign = np.where(is_inverse, np.float32(-1), np.float32(1))
+        phases: Floats = self.phase[relations - is_inverse * self.num_relations] * sign[:, None]
+        return phases
+
+    def rotated(self, heads: NDArray[np.integer], phases: Floats) -> Floats:
+        """Embeddings [n, 2D] of heads [n], turned by phases [n, D]."""
+        real, imaginary = self.entity[heads, : self.dim], self.entity[heads, self.dim :]
+        cosine, sine = np.cos(phases), np.sin(phases)
+        return np.concatenate([real * cosine - imaginary * sine, real * sine + imaginary * cosine], axis=1)
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Scores [B, E] of all entities as answers of (head, relation, ?); the graph is not looked at."""
+        del graph
+        queries = _columns(self.rotated(heads, self.phases(relations)))
+        scores = np.empty((len(heads), self.num_entities))
+
+        def fill(first: int) -> None:
+            block = self.entity[first : first + BLOCK]
+            distance = np.zeros((len(heads), len(block)), np.float32)
+            add_distances(queries, _columns(block), len(block), distance)
+            scores[:, first : first + BLOCK] = self.margin - distance
+
+        threads = self.threads or default_threads()
+        for _ in in_order(fill, range(0, self.num_entities, BLOCK), threads, lambda _: 0, 1):
+            pass
+        return scores
+
+
+def _columns(rows: Floats) -> Floats:
+    """Vectors [n, 2D] as columns [2D, n], padded for the cache."""
+    columns = np.empty((rows.shape[1], len(rows) + PADDING), np.float32)
+    gather_columns(rows, np.arange(len(rows), dtype=np.int32), columns)
+    return columns

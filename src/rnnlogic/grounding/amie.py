@@ -1,0 +1,155 @@
+"""Statistics of rules on a graph as AMIE defines them, from one grounding pass.
+
+For a rule h(X,Y) <- body they count pairs (x, y), each once however many walks join it:
+
+    predictions      pairs that the body joins                           (AMIE: size of the body)
+    support          those of them that are facts h(x, y)
+    confidence       support / predictions                               (standard confidence)
+    PCA confidence   support / pairs whose x has any fact h(x, y')       (partial completeness assumption)
+    head coverage    support / facts of h
+
+A body is grounded once, from every entity, for all the heads that have it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.grounding.ground import Grounder, Grounding
+from rnnlogic.grounding.kernels import add_matches
+from rnnlogic.grounding.paths import Path, paths
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.table import RuleTable
+
+BODIES = 8192  # bodies that are grounded together, which bounds the results of one entity
+EXAMPLES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class AmieStatistics:
+    """Counts of pairs per rule; examples are the first supporting pairs by id of x, then y."""
+
+    predictions: NDArray[np.int64]  # [n]
+    support: NDArray[np.int64]  # [n]
+    pca_predictions: NDArray[np.int64]  # [n] pairs whose x has a fact of the head
+    head_facts: NDArray[np.int64]  # [n] facts of the head relation
+    pairs: NDArray[np.int32]  # [n, examples, 2] x, y; -1 where there are fewer
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """Standard confidence [n]; 0 where there is nothing to divide by, as below."""
+        return _share(self.support, self.predictions)
+
+    @property
+    def pca_confidence(self) -> NDArray[np.float64]:
+        """Confidence among the x that have a fact of the head [n]."""
+        return _share(self.support, self.pca_predictions)
+
+    @property
+    def head_coverage(self) -> NDArray[np.float64]:
+        """Share of the head's facts that the rule finds [n]."""
+        return _share(self.support, self.head_facts)
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The figures by name, for a `RuleTable`."""
+        names = ("predictions", "support", "confidence", "pca_confidence", "head_coverage")
+        return {name: getattr(self, name).tolist() for name in names}
+
+    def examples(self, graph: Graph, rules: RuleSet, i: int) -> list[Path]:
+        """A walk for each example pair of rule i."""
+        found = [(x, y) for x, y in self.pairs[i].tolist() if x >= 0]
+        return [paths(graph, x, rules[i], y, limit=1).paths[0] for x, y in found]
+
+
+def amie_statistics(
+    graph: Graph,
+    rules: RuleSet,
+    threads: int | None = None,
+    examples: int = EXAMPLES,
+    progress: Callable[[int, int], None] | None = None,
+) -> AmieStatistics:
+    """AMIE's statistics of every rule, with up to `examples` supporting pairs each."""
+    order, bodies, ptr = _by_body(rules)
+    heads = rules.heads[order]
+    predictions, support, pca = np.zeros((3, len(rules)), np.int64)  # of the rules in `order`
+    pairs = np.full((len(rules), examples, 2), -1, np.int32)
+    is_reached = np.zeros(graph.num_entities, np.bool_)
+    total, done = graph.num_entities * math.ceil(len(bodies) / BODIES), 0
+    for block, part in _groundings(graph, bodies, threads):
+        ends = ptr[block : block + len(part.rules) + 1]
+        own = slice(ends[0], ends[-1])
+        joined = np.diff(part.ptr).reshape(len(part.rules), -1).sum(axis=1)
+        predictions[own] += np.repeat(joined, np.diff(ends))
+        add_matches(
+            graph.arrays,
+            part.queries.astype(np.int32),
+            part.entity,
+            part.ptr,
+            ends - ends[0],
+            heads[own],
+            is_reached,
+            support[own],
+            pca[own],
+            pairs[own],
+        )
+        done += len(part.queries)
+        if progress is not None:
+            progress(done, total)
+    back = np.argsort(order)
+    facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
+    return AmieStatistics(predictions[back], support[back], pca[back], facts, pairs[back])
+
+
+def with_statistics(
+    table: RuleTable,
+    graph: Graph,
+    vocab: Vocab,
+    threads: int | None = None,
+    examples: int = EXAMPLES,
+    progress: Callable[[int, int], None] | None = None,
+) -> RuleTable:
+    """The table with AMIE's figures as columns, and example walks with names as the column `examples`."""
+    found = amie_statistics(graph, table.rules, threads, examples, progress)
+    columns = found.columns()
+    if examples:
+        shown = [found.examples(graph, table.rules, i) for i in range(len(table))]
+        columns["examples"] = [[path.text(vocab) for path in walks] for walks in shown]
+    return table.with_columns(columns)
+
+
+def _by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[tuple[int, ...]], NDArray[np.int64]]:
+    """Rule ids [n] sorted by body, the distinct bodies, and where the rules of each begin [bodies+1]."""
+    bodies = [rule.body for rule in rules]
+    order = sorted(range(len(bodies)), key=bodies.__getitem__)
+    starts = [i for i, rule in enumerate(order) if i == 0 or bodies[rule] != bodies[order[i - 1]]]
+    return (
+        np.array(order, np.int64),
+        [bodies[order[start]] for start in starts],
+        np.array([*starts, len(order)], np.int64),
+    )
+
+
+def _groundings(
+    graph: Graph, bodies: list[tuple[int, ...]], threads: int | None
+) -> Iterator[tuple[int, Grounding]]:
+    """What the bodies reach from every entity: parts of a block of bodies, each with the block's first body.
+
+    Queries are entity ids, and they ascend. The bodies are sorted, so a block's own order is kept.
+    """
+    for start in range(0, len(bodies), BODIES):
+        block = RuleSet.from_rules(Rule(0, body) for body in bodies[start : start + BODIES])
+        for part in Grounder(graph, block, threads).ground(np.arange(graph.num_entities), 0):
+            yield start, part
+
+
+def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.asarray(part / np.maximum(whole, 1), np.float64)

@@ -1,0 +1,106 @@
+"""The embedding of a fit: given, or trained first; in a run folder, or only in memory. Free of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from rnnlogic.config import Config
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.embeddings.files import checksum, load_embedding, save_embedding
+from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.embeddings.settings import settings_for
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.learning.runs import EMBEDDING, Run, RunError
+
+Given = str | Path | RotatE | None  # a folder that `rnnlogic embed` made, or an embedding in memory
+Progress = Callable[[str, int, int, str], None]
+STAGE = "embedding"
+
+
+def obtain_embedding(
+    dataset: Dataset, config: Config, given: Given, run: Run | None, progress: Progress
+) -> RotatE | None:
+    """The embedding that these settings ask for, None if they ask for none.
+
+    A run keeps the one that it began with; it is trained into the run's folder if none is given.
+    """
+    if config.variant == "rnnlogic":
+        if given is not None:
+            raise RNNLogicError(
+                "embeddings were given, but variant rnnlogic has no use for them: take rnnlogic-emb"
+            )
+        return None
+    if run is None:
+        embedding = _in_memory(dataset, config, given, progress)
+    else:
+        embedding = _in_run(dataset, config, given, run, progress)
+    _require_fit(embedding, dataset.vocab)
+    return replace(embedding, threads=config.threads)
+
+
+def embedding_of(run: Run) -> RotatE | None:
+    """The embedding of a finished fit, None if its variant has none."""
+    config = run.config()
+    if config.variant == "rnnlogic":
+        return None
+    embedding = run.embedding()
+    if embedding is None:
+        raise RunError(run.folder, "says nowhere which embedding it uses; was the folder copied whole?")
+    return replace(embedding, threads=config.threads)
+
+
+def save_with_run(embedding: RotatE, vocab: Vocab, run: Run) -> None:
+    """Keep an embedding in the folder of its run."""
+    save_embedding(run.folder / EMBEDDING, embedding, vocab, {})
+    run.refer_to_embedding(run.folder / EMBEDDING)
+
+
+def _in_memory(dataset: Dataset, config: Config, given: Given, progress: Progress) -> RotatE:
+    if isinstance(given, RotatE):
+        return given
+    return (
+        _train(dataset, config, None, progress) if given is None else load_embedding(given, dataset.vocab)[0]
+    )
+
+
+def _in_run(dataset: Dataset, config: Config, given: Given, run: Run, progress: Progress) -> RotatE:
+    known = run.embedding()
+    if known is not None:
+        if isinstance(given, str | Path) and checksum(given) != run.embedding_checksum():
+            raise RunError(
+                run.folder,
+                f"holds a run with another embedding than {given}; choose another folder, or --restart",
+            )
+        return known
+    if isinstance(given, RotatE):
+        save_with_run(given, dataset.vocab, run)
+    elif given is not None:
+        load_embedding(given, dataset.vocab)  # tells what is wrong with it before the run depends on it
+        run.refer_to_embedding(Path(given))
+    else:
+        _train(dataset, config, run.folder / EMBEDDING, progress)
+        run.refer_to_embedding(run.folder / EMBEDDING)
+    embedding = run.embedding()
+    assert embedding is not None
+    return embedding
+
+
+def _train(dataset: Dataset, config: Config, folder: Path | None, progress: Progress) -> RotatE:
+    settings = settings_for(dataset).model_copy(update={"seed": config.seed})
+
+    def show(_stage: str, done: int, total: int, note: str) -> None:
+        progress(STAGE, done, total, note)
+
+    return RotatE.fit(dataset, settings, folder, show, config.threads)
+
+
+def _require_fit(embedding: RotatE, vocab: Vocab) -> None:
+    entities, relations = embedding.num_entities, embedding.num_relations
+    if (entities, relations) != (vocab.num_entities, vocab.num_relations):
+        raise RNNLogicError(
+            f"the embedding is of {entities:,} entities and {relations:,} relations, the dataset has"
+            f" {vocab.num_entities:,} and {vocab.num_relations:,}: train one on this dataset"
+        )

@@ -1,0 +1,195 @@
+"""Rule files of AnyBURL and PyClause, with lines
+
+    predictions<TAB>support<TAB>confidence<TAB>h(X,Y) <= b1(X,A), b2(A,Y)
+
+One of their rules answers both (x, h, ?) and (?, h, y). Here these are two rules, h <- body and h^-1 <- body
+backwards, so a line is read as both, and both are written as one line. Only chains are read; rules of other
+kinds are counted. Names are written as they are: a rule that would not be read back is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError, UnknownNameError
+from rnnlogic.rules.formats.lines import (
+    ImportReport,
+    TableImport,
+    check_names,
+    numbered,
+    read_lines,
+    write_text,
+)
+from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.table import RuleTable
+
+FIGURES = ("predictions", "support", "confidence")
+VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause wants; Y comes last
+CONSTANTS, NO_CHAIN, NO_BODY = "hold constants", "are not chains", "have no body"
+_LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
+_ARROW = re.compile(r" <=(?: |$)")
+_ATOM = re.compile(r"(.*)\(([A-Z]),([A-Z])\)", re.DOTALL)
+_ATOM_WITH_CONSTANT = re.compile(r".*?\(.*,.*\)", re.DOTALL)
+
+
+class _Other(Exception):  # noqa: N818 - no error: a rule of a kind that is skipped
+    """A rule that is well formed but no chain between two variables."""
+
+
+class _Atom(NamedTuple):
+    name: str
+    left: str
+    right: str
+
+
+def holds_anyburl(line: str) -> bool:
+    """Whether a line looks like a rule of AnyBURL."""
+    return _LINE.match(line) is not None
+
+
+def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
+    """Read chains with their figures; rules with constants and others that are no chains are counted."""
+    rows: list[tuple[Rule, dict[str, Any]]] = []
+    skipped: Counter[str] = Counter()
+    for place, line in numbered(read_lines(path), path):
+        figures, text = _columns(line, place)
+        try:
+            rows.append((_parse(text, vocab), figures))
+        except _Other as kind:
+            skipped[str(kind)] += 1
+        except (RuleError, UnknownNameError) as error:
+            raise RuleError(f"{place}: {error}") from None
+    read, empty = len(rows) + skipped.total(), skipped.pop(NO_BODY, 0)
+    distinct = len({rule for rule, _ in rows})
+    both = ((each, figures) for rule, figures in rows for each in (rule, mirrored(rule, vocab)))
+    table = RuleTable.from_rows(both)
+    report = ImportReport(
+        read=read,
+        kept=len(table),
+        duplicates=len(rows) - distinct,
+        empty=empty,
+        skipped=dict(skipped),
+        mirrored=len(table) - distinct,
+    )
+    return TableImport(table, report)
+
+
+def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
+    """Write rules with their figures; a rule and its mirror image, which say the same, as one line."""
+    lines: dict[Rule, str] = {}
+    for i, rule in enumerate(table.rules):
+        forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab)
+        if forwards not in lines:
+            lines[forwards] = f"{_figures_text(table.row(i))}\t{anyburl_rule(forwards, vocab)}\n"
+    write_text(path, "".join(lines.values()))
+
+
+def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
+    """One rule as AnyBURL writes it, without its figures."""
+    if not 1 <= len(rule.body) <= len(VARIABLES):
+        raise RuleError(
+            f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms"
+        )
+    chain = [*VARIABLES[: len(rule.body)], "Y"]
+    body = [_atom_text(step, *ends, vocab) for step, ends in zip(rule.body, pairwise(chain), strict=True)]
+    text = f"{_atom_text(rule.head, 'X', 'Y', vocab)} <= {', '.join(body)}"
+    if not _is_read_back(text, rule, vocab):
+        raise RuleError(
+            f"{format_rule(rule, vocab)}: its names cannot be told apart in an AnyBURL rule; "
+            "text and JSON Lines can hold them"
+        )
+    return text
+
+
+def mirrored(rule: Rule, vocab: Vocab) -> Rule:
+    """The same rule from Y to X: r^-1 <- the body backwards."""
+    return Rule(vocab.inverse(rule.head), tuple(vocab.inverse(step) for step in reversed(rule.body)))
+
+
+def _atom_text(relation: int, left: str, right: str, vocab: Vocab) -> str:
+    if relation >= vocab.num_relations:
+        relation, left, right = vocab.inverse(relation), right, left
+    name = vocab.relations[relation]
+    check_names([name], "AnyBURL")
+    return f"{name}({left},{right})"
+
+
+def _is_read_back(text: str, rule: Rule, vocab: Vocab) -> bool:
+    try:
+        return rule == _parse(text, vocab)
+    except (RuleError, UnknownNameError, _Other):
+        return False
+
+
+def _figures_text(figures: dict[str, Any]) -> str:
+    if any(name not in figures for name in FIGURES):
+        raise RuleError(f"AnyBURL lines need the figures {', '.join(FIGURES)} of every rule")
+    return "\t".join(str(figures[name]) for name in FIGURES)
+
+
+def _columns(line: str, place: str) -> tuple[dict[str, Any], str]:
+    parts = line.split("\t")
+    if len(parts) != len(FIGURES) + 1:
+        expected = "<TAB>".join([*FIGURES, "rule"])
+        raise RuleError(f"{place}: expected {expected}, found {len(parts)} column(s)")
+    predictions, support, confidence, text = parts
+    return {
+        "predictions": _number(int, predictions, "predictions", place),
+        "support": _number(int, support, "support", place),
+        "confidence": _number(float, confidence, "confidence", place),
+    }, text
+
+
+def _number(kind: type[Any], text: str, name: str, place: str) -> Any:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = -1
+    if not (isfinite(value) and value >= 0):
+        raise RuleError(f"{place}: expected a number of {name}, found {text!r}")
+    return value
+
+
+def _parse(text: str, vocab: Vocab) -> Rule:
+    arrow = _ARROW.search(text)
+    if arrow is None:
+        raise RuleError(f"expected 'head <= body', found {text!r}")
+    body_text = text[arrow.end() :]
+    if not body_text.strip():
+        raise _Other(NO_BODY)
+    head, *body = (_atom(part) for part in [text[: arrow.start()], *re.split(r"(?<=\)), ", body_text)])
+    return Rule(vocab.relation_id(head.name), tuple(_chain(head, body, vocab)))
+
+
+def _atom(text: str) -> _Atom:
+    found = _ATOM.fullmatch(text)
+    if found is not None:
+        return _Atom(*found.groups())
+    if _ATOM_WITH_CONSTANT.fullmatch(text):
+        raise _Other(CONSTANTS)
+    raise RuleError(f"expected an atom 'name(X,Y)', found {text!r}")
+
+
+def _chain(head: _Atom, body: list[_Atom], vocab: Vocab) -> Iterator[int]:
+    """The relations along the body from the head's first variable to its second, in whatever order it is."""
+    here, left = head.left, body
+    if head.left == head.right:
+        raise _Other(NO_CHAIN)
+    while left:
+        following = [atom for atom in left if here in (atom.left, atom.right)]
+        if len(following) != 1 or following[0].left == following[0].right:
+            raise _Other(NO_CHAIN)
+        atom = following[0]
+        relation = vocab.relation_id(atom.name)
+        yield relation if atom.left == here else vocab.inverse(relation)
+        here = atom.right if atom.left == here else atom.left
+        left = [other for other in left if other is not atom]
+    if here != head.right:
+        raise _Other(NO_CHAIN)

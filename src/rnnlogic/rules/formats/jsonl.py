@@ -1,0 +1,50 @@
+"""JSON Lines: an object a rule, `{"rule": "hobby(X,Y) <- ...", "weight": 0.8, "support": 12, ...}`."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.formats.lines import ImportReport, TableImport, numbered, read_lines, write_text
+from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+from rnnlogic.rules.table import WEIGHT, RuleTable
+
+RULE = "rule"
+
+
+def read_jsonl_rules(path: Path, vocab: Vocab) -> TableImport:
+    """Read rules with whatever else is told of them."""
+    rows = [_row(line, vocab, place) for place, line in numbered(read_lines(path), path)]
+    table = RuleTable.from_rows(rows)
+    return TableImport(table, ImportReport(len(rows), len(table), len(rows) - len(table)))
+
+
+def write_jsonl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
+    """Write rules with all that is known of them."""
+    rows = ({RULE: format_rule(rule, vocab), **table.row(i)} for i, rule in enumerate(table.rules))
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
+
+
+def holds_json(line: str) -> bool:
+    """Whether a line looks like an object."""
+    return line.lstrip().startswith("{")
+
+
+def _row(line: str, vocab: Vocab, place: str) -> tuple[Rule, dict[str, Any]]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise RuleError(f"{place}: column {error.colno}: not JSON ({error.msg.lower()})") from None
+    if not isinstance(row, dict) or not isinstance(row.get(RULE), str):
+        raise RuleError(f'{place}: expected an object with the text of a rule, {{"{RULE}": "..."}}')
+    weight = row.get(WEIGHT, 0.0)
+    if not isinstance(weight, int | float) or not math.isfinite(weight):
+        raise RuleError(f"{place}: expected a number as {WEIGHT}, found {weight!r}")
+    try:
+        return parse_rule(row.pop(RULE), vocab), row
+    except RuleError as error:
+        raise RuleError(f"{place}: {error}") from None

@@ -1,0 +1,42 @@
+"""Rules as programs for other engines: one request each, and the facts to go with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.programs.cypher import cypher, cypher_facts
+from rnnlogic.rules.programs.logic import datalog, datalog_facts, prolog, prolog_facts
+from rnnlogic.rules.programs.sparql import (
+    sparql_construct,
+    sparql_facts,
+    sparql_insert,
+    sparql_ranking,
+    sparql_select,
+)
+from rnnlogic.rules.programs.sql import sql, sql_facts, sql_ranking
+from rnnlogic.rules.table import RuleTable
+
+PROGRAMS: dict[str, Callable[[RuleTable, Vocab], str]] = {
+    "prolog": prolog,
+    "datalog": datalog,
+    "sparql": sparql_select,
+    "sparql-construct": sparql_construct,
+    "sparql-insert": sparql_insert,
+    "cypher": cypher,
+    "sql": sql,
+}
+RANKINGS: dict[str, Callable[..., str]] = {"sparql-ranking": sparql_ranking, "sql-ranking": sql_ranking}
+FACTS: dict[str, Callable[[Triples, Vocab], str]] = {
+    "prolog": prolog_facts,
+    "datalog": datalog_facts,
+    "sparql": sparql_facts,
+    "cypher": cypher_facts,
+    "sql": sql_facts,
+}
+
+
+def facts_for(language: str) -> Callable[[Triples, Vocab], str]:
+    """How facts are written for a program: `sparql-insert` takes those of `sparql`."""
+    return FACTS[language.split("-")[0]]

@@ -1,0 +1,88 @@
+"""What all program writers share: rules as atoms between the places of a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.table import WEIGHT, RuleTable
+
+Feature = Literal["count", "log1p", "binary"]  # what a weight is multiplied with: n walks, log(1 + n), or 1
+
+
+class Atom(NamedTuple):
+    """relation(left, right) with places of the chain: 0 is X, `length` is Y."""
+
+    relation: str
+    left: int
+    right: int
+
+
+class Clause(NamedTuple):
+    """A rule made ready to be written."""
+
+    number: int  # from 1
+    head: Atom
+    body: list[Atom]
+    weight: float | None
+    text: str  # for comments; without line breaks
+
+    @property
+    def length(self) -> int:
+        """Number of atoms in the body, and the place of Y."""
+        return len(self.body)
+
+    @property
+    def note(self) -> str:
+        """Number, rule and weight, for a comment."""
+        weight = "" if self.weight is None else f"  weight {self.weight:.6g}"
+        return f"{self.number}: {self.text}{weight}"
+
+
+def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
+    """The rules as atoms, inverse steps turned round."""
+    for number, (rule, weight) in enumerate(zip(table.rules, table.column(WEIGHT), strict=True), start=1):
+        text = format_rule(rule, vocab)
+        if not rule.body:
+            raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
+        yield Clause(number, _head(rule, vocab), _body(rule, vocab), weight, text)
+
+
+def weighted(table: RuleTable, relation: int, vocab: Vocab) -> list[Clause]:
+    """The clauses of one relation; all of them must have weights."""
+    if not len(table.rules.by_head(relation)):
+        raise RuleError(f"there are no rules for {vocab.relation_name(relation)}")
+    found = list(clauses(table.take(table.rules.by_head(relation)), vocab))
+    if any(clause.weight is None for clause in found):
+        raise RuleError("a ranking needs rules with weights: those of a run, or of a JSON Lines file")
+    return found
+
+
+def double(value: Any) -> str:
+    """A number as a double in SQL and in SPARQL."""
+    text = repr(float(value))
+    return text if "e" in text else f"{text}e0"
+
+
+def without_nul(name: str, language: str) -> str:
+    """The name, if it has no NUL character."""
+    if "\0" in name:
+        raise RuleError(f"the name {name!r} holds a NUL character, which {language} cannot express")
+    return name
+
+
+def _head(rule: Rule, vocab: Vocab) -> Atom:
+    return _atom(rule.head, 0, len(rule.body), vocab)
+
+
+def _body(rule: Rule, vocab: Vocab) -> list[Atom]:
+    return [_atom(relation, i, i + 1, vocab) for i, relation in enumerate(rule.body)]
+
+
+def _atom(relation: int, left: int, right: int, vocab: Vocab) -> Atom:
+    if relation >= vocab.num_relations:
+        relation, left, right = vocab.inverse(relation), right, left
+    return Atom(vocab.relations[relation], left, right)

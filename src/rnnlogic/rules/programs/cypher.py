@@ -1,0 +1,67 @@
+"""Rules as Cypher: relations are relationship types between nodes `(:Entity {name})`.
+
+Every step has a MATCH of its own: within one MATCH no relationship may come twice, and walks would be lost.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.programs.chain import Clause, clauses, without_nul
+from rnnlogic.rules.rule import chain_variables
+from rnnlogic.rules.table import RuleTable
+
+
+def cypher(table: RuleTable, vocab: Vocab) -> str:
+    """One query: what every rule predicts (rule, head, relation, tail), and over how many walks."""
+    return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab))
+
+
+def cypher_facts(triples: Triples, vocab: Vocab) -> str:
+    """Statements that create the entities and, for one relation after the other, the facts."""
+    names = ", ".join(map(cypher_string, vocab.entities))
+    statements = [f"UNWIND [{names}] AS name CREATE (:Entity {{name: name}});\n"]
+    facts = sorted((relation, head, tail) for head, relation, tail in triples.tolist())
+    for relation, rows in groupby(facts, key=lambda fact: fact[0]):
+        pairs = ", ".join(
+            f"{{head: {cypher_string(vocab.entities[head])}, tail: {cypher_string(vocab.entities[tail])}}}"
+            for _, head, tail in rows
+        )
+        statements.append(
+            f"UNWIND [{pairs}] AS fact "
+            "MATCH (h:Entity), (t:Entity) WHERE h.name = fact.head AND t.name = fact.tail "
+            f"CREATE (h)-[:{cypher_name(vocab.relations[relation])}]->(t);\n"
+        )
+    return "".join(statements)
+
+
+def cypher_string(name: str) -> str:
+    """A name as a string."""
+    return json.dumps(without_nul(name, "Cypher"), ensure_ascii=False)
+
+
+def cypher_name(name: str) -> str:
+    """A name as a relationship type."""
+    if not name:
+        raise RuleError("an empty relation name cannot be a relationship type of Cypher")
+    return "`" + without_nul(name, "Cypher").replace("`", "``") + "`"
+
+
+def _answers(clause: Clause) -> str:
+    variables = [name.lower() for name in chain_variables(clause.length)]
+    lines = [f"// {clause.note}"]
+    for i, atom in enumerate(clause.body):
+        here = f"({variables[i]}:Entity)" if i == 0 else f"({variables[i]})"
+        step = f"[:{cypher_name(atom.relation)}]"
+        arrow = f"-{step}->" if atom.left == i else f"<-{step}-"
+        lines.append(f"MATCH {here}{arrow}({variables[i + 1]}:Entity)")
+    head, tail = variables[clause.head.left], variables[clause.head.right]
+    lines.append(
+        f"RETURN {clause.number} AS rule, {head}.name AS head, "
+        f"{cypher_string(clause.head.relation)} AS relation, {tail}.name AS tail, count(*) AS walks"
+    )
+    return "\n".join(lines) + "\n"

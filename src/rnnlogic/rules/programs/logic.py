@@ -1,0 +1,94 @@
+"""Rules as logic programs: Prolog, and Datalog for clingo. Facts are `fact(Head, Relation, Tail)`."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.programs.chain import Atom, Clause, clauses, without_nul
+from rnnlogic.rules.rule import chain_variables
+from rnnlogic.rules.table import RuleTable
+
+_FACTS_NOTE = "% Facts are expected as fact(Head, Relation, Tail)."
+_PLAIN_ATOM = re.compile(r"[a-z][a-zA-Z0-9_]*")
+_PROLOG_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t"}
+_CLINGO_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
+
+
+def prolog(table: RuleTable, vocab: Vocab) -> str:
+    """A clause a rule, which has a solution for every walk; weights as `weight(Number, Weight)`."""
+    rules = list(clauses(table, vocab))
+    lines = [_FACTS_NOTE, "% rule(Number, Head, Relation, Tail) has a solution for every walk."]
+    for clause in rules:
+        body = ", ".join(_fact(atom, clause.length, prolog_atom) for atom in clause.body)
+        lines += [f"% {clause.note}", f"{_rule(clause, prolog_atom)} :- {body}."]
+    weights = [(clause.number, clause.weight) for clause in rules if clause.weight is not None]
+    lines += [f"weight({number}, {_prolog_float(weight)})." for number, weight in weights]
+    return "\n".join(lines) + "\n"
+
+
+def datalog(table: RuleTable, vocab: Vocab) -> str:
+    """Answers of every rule and their numbers of walks, for clingo."""
+    lines = [_FACTS_NOTE, "% walks(Number, Head, Relation, Tail, Count): answers of rule Number."]
+    for clause in clauses(table, vocab):
+        body = ", ".join(_fact(atom, clause.length, clingo_string) for atom in clause.body)
+        rule = _rule(clause, clingo_string)
+        between = ",".join(chain_variables(clause.length)[1:-1]) or "1"
+        counted = f"walks{rule.removeprefix('rule')[:-1]}, N) :- {rule}, N = #count {{ {between} : {body} }}."
+        lines += [f"% {clause.note}", f"{rule} :- {body}.", counted]
+    return "\n".join([*lines, "#show walks/5."]) + "\n"
+
+
+def prolog_facts(triples: Triples, vocab: Vocab) -> str:
+    """Facts as the Prolog program expects them."""
+    return _facts(triples, vocab, prolog_atom)
+
+
+def datalog_facts(triples: Triples, vocab: Vocab) -> str:
+    """Facts as the clingo program expects them."""
+    return _facts(triples, vocab, clingo_string)
+
+
+def prolog_atom(name: str) -> str:
+    """A name as an atom, in quotes where it must be."""
+    if _PLAIN_ATOM.fullmatch(name):
+        return name
+    return "'" + "".join(map(_prolog_character, without_nul(name, "Prolog"))) + "'"
+
+
+def clingo_string(name: str) -> str:
+    """A name as a string of clingo."""
+    return '"' + "".join(_CLINGO_ESCAPES.get(c, c) for c in without_nul(name, "clingo")) + '"'
+
+
+def _prolog_character(character: str) -> str:
+    if character in _PROLOG_ESCAPES:
+        return _PROLOG_ESCAPES[character]
+    return f"\\x{ord(character):x}\\" if unicodedata.category(character) == "Cc" else character
+
+
+def _prolog_float(value: float) -> str:
+    text = repr(float(value))
+    return text if "." in text else text.replace("e", ".0e")
+
+
+def _rule(clause: Clause, quoted: Callable[[str], str]) -> str:
+    variables = chain_variables(clause.length)
+    head = clause.head
+    return f"rule({clause.number}, {variables[head.left]}, {quoted(head.relation)}, {variables[head.right]})"
+
+
+def _fact(atom: Atom, length: int, quoted: Callable[[str], str]) -> str:
+    variables = chain_variables(length)
+    return f"fact({variables[atom.left]}, {quoted(atom.relation)}, {variables[atom.right]})"
+
+
+def _facts(triples: Triples, vocab: Vocab, quoted: Callable[[str], str]) -> str:
+    entities, relations = [*map(quoted, vocab.entities)], [*map(quoted, vocab.relations)]
+    return "".join(
+        f"fact({entities[head]}, {relations[relation]}, {entities[tail]}).\n"
+        for head, relation, tail in triples.tolist()
+    )

@@ -1,0 +1,120 @@
+"""Rules as SPARQL 1.1. Names that are IRIs stay; others are percent-encoded after `urn:rnnlogic:`."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.programs.chain import Clause, Feature, clauses, double, weighted
+from rnnlogic.rules.table import RuleTable
+
+BASE = "urn:rnnlogic:"
+_IRI = re.compile(r'(?:https?://|urn:)[^\x00-\x20<>"{}|\\^`]+')
+_LOG_2 = "0.6931471805599453e0"
+_HALVINGS = (32, 16, 8, 4, 2, 1)
+_SERIES = range(33, 0, -2)  # of the terms z^k / k that are added up
+
+
+def sparql_select(table: RuleTable, vocab: Vocab) -> str:
+    """One query: what every rule predicts (rule, head, relation, tail), and over how many walks."""
+    patterns = [f"{_fact_pattern(clause)} BIND({clause.number} AS ?rule)" for clause in clauses(table, vocab)]
+    return (
+        "SELECT ?rule ?head ?relation ?tail (COUNT(*) AS ?walks) WHERE {\n"
+        f"{_union(table, vocab, patterns)}}}\nGROUP BY ?rule ?head ?relation ?tail\n"
+    )
+
+
+def sparql_construct(table: RuleTable, vocab: Vocab) -> str:
+    """One query: the predicted facts as a graph."""
+    return f"CONSTRUCT {_predicted(table, vocab)}"
+
+
+def sparql_insert(table: RuleTable, vocab: Vocab) -> str:
+    """One update: adds the predicted facts. All rules see the facts as they were before."""
+    return f"INSERT {_predicted(table, vocab)}"
+
+
+def sparql_ranking(
+    table: RuleTable, vocab: Vocab, relation: int, feature: Feature = "log1p", head: int | None = None
+) -> str:
+    """One query: the weighted sum of all rules of a relation, for one head or for all, best answers first."""
+    values = "" if head is None else f"VALUES ?query {{ {iri(vocab.entities[head])} }} "
+    parts = "  UNION\n".join(_weighted(clause, values) for clause in weighted(table, relation, vocab))
+    gain = {"count": "?weight * ?walks", "log1p": "?weight * ?log", "binary": "?weight"}[feature]
+    return (
+        f"SELECT ?query ?answer (SUM({gain}) AS ?score) WHERE {{\n{parts}"
+        f"{log1p_bindings() if feature == 'log1p' else ''}}}\n"
+        "GROUP BY ?query ?answer\nORDER BY ?query DESC(?score) ?answer\n"
+    )
+
+
+def sparql_facts(triples: Triples, vocab: Vocab) -> str:
+    """Facts as N-Triples."""
+    entities, relations = [*map(iri, vocab.entities)], [*map(iri, vocab.relations)]
+    return "".join(
+        f"{entities[head]} {relations[relation]} {entities[tail]} .\n"
+        for head, relation, tail in triples.tolist()
+    )
+
+
+def iri(name: str) -> str:
+    """A name as an IRI in angle brackets; different names give different IRIs."""
+    if _IRI.fullmatch(name) and not name.startswith(BASE):
+        return f"<{name}>"
+    return f"<{BASE}{quote(name, safe='')}>"
+
+
+def _predicted(table: RuleTable, vocab: Vocab) -> str:
+    patterns = [_fact_pattern(clause) for clause in clauses(table, vocab)]
+    return f"{{ ?head ?relation ?tail }} WHERE {{\n{_union(table, vocab, patterns)}}}\n"
+
+
+def _union(table: RuleTable, vocab: Vocab, patterns: list[str]) -> str:
+    notes = [clause.note for clause in clauses(table, vocab)]
+    blocks = [f"  # {note}\n  {{ {body} }}\n" for note, body in zip(notes, patterns, strict=True)]
+    return "  UNION\n".join(blocks)
+
+
+def _fact_pattern(clause: Clause) -> str:
+    """The body between ?head and ?tail of the predicted fact, and ?relation."""
+    ends = {clause.head.left: "?head", clause.head.right: "?tail"}
+    return f"{_body(clause, ends[0], ends[clause.length])} BIND({iri(clause.head.relation)} AS ?relation)"
+
+
+def _weighted(clause: Clause, values: str) -> str:
+    return (
+        f"  # {clause.note}\n"
+        f"  {{ SELECT ?query ?answer ({double(clause.weight)} AS ?weight) (COUNT(*) AS ?walks) WHERE {{ "
+        f"{values}{_body(clause, '?query', '?answer')} }} GROUP BY ?query ?answer }}\n"
+    )
+
+
+def _body(clause: Clause, first: str, last: str) -> str:
+    places = [first, *(f"?z{i}" for i in range(1, clause.length)), last]
+    steps = [f"{places[atom.left]} {iri(atom.relation)} {places[atom.right]} ." for atom in clause.body]
+    return " ".join(steps)
+
+
+def log1p_bindings() -> str:
+    """Bind ?log to log(1 + ?walks), which SPARQL has no function for.
+
+    1 + ?walks is halved until it is m in [1, 2); log m = 2 artanh z with z = (m - 1) / (m + 1) as a series.
+    """
+    lines = ["BIND(1e0 + ?walks AS ?m0) BIND(0e0 AS ?k0)"]
+    for i, halvings in enumerate(_HALVINGS):
+        is_large, factor = f"?m{i} >= {double(2**halvings)}", double(2**halvings)
+        lines.append(
+            f"BIND(IF({is_large}, ?m{i} / {factor}, ?m{i}) AS ?m{i + 1}) "
+            f"BIND(IF({is_large}, ?k{i} + {halvings}, ?k{i}) AS ?k{i + 1})"
+        )
+    last = len(_HALVINGS)
+    series = double(1 / _SERIES[0])
+    for k in _SERIES[1:]:
+        series = f"{double(1 / k)} + ?z * ?z * ({series})"
+    lines += [
+        f"BIND((?m{last} - 1e0) / (?m{last} + 1e0) AS ?z)",
+        f"BIND(?k{last} * {_LOG_2} + 2e0 * ?z * ({series}) AS ?log)",
+    ]
+    return "".join(f"  {line}\n" for line in lines)

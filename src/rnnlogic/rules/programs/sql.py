@@ -1,0 +1,86 @@
+"""Rules as SQL over a table `facts(head, relation, tail)` that holds every fact once."""
+
+from __future__ import annotations
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.programs.chain import Atom, Clause, Feature, clauses, double, weighted, without_nul
+from rnnlogic.rules.table import RuleTable
+
+_FEATURES: dict[Feature, str] = {"count": "walks", "log1p": "LN(1 + walks)", "binary": "1"}
+_TABLE = "CREATE TABLE facts (head VARCHAR, relation VARCHAR, tail VARCHAR);\n"
+
+
+def sql(table: RuleTable, vocab: Vocab) -> str:
+    """One query: what every rule predicts (rule, head, relation, tail), and over how many walks."""
+    return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab))
+
+
+def sql_ranking(
+    table: RuleTable, vocab: Vocab, relation: int, feature: Feature = "log1p", head: int | None = None
+) -> str:
+    """One query: the weighted sum of all rules of a relation, for one head or for all, best answers first."""
+    name = None if head is None else vocab.entities[head]
+    parts = "UNION ALL\n".join(_weighted(clause, name) for clause in weighted(table, relation, vocab))
+    return (
+        f"WITH grounded AS (\n{parts})\n"
+        f"SELECT query, answer, SUM(weight * {_FEATURES[feature]}) AS score\n"
+        "FROM grounded\nGROUP BY query, answer\nORDER BY query, score DESC, answer\n"
+    )
+
+
+def sql_facts(triples: Triples, vocab: Vocab) -> str:
+    """The table with its facts."""
+    entities, relations = [*map(sql_string, vocab.entities)], [*map(sql_string, vocab.relations)]
+    rows = ",\n".join(
+        f"({entities[head]}, {relations[relation]}, {entities[tail]})"
+        for head, relation, tail in triples.tolist()
+    )
+    return _TABLE + (f"INSERT INTO facts VALUES\n{rows};\n" if rows else "")
+
+
+def sql_string(name: str) -> str:
+    """A name as a string."""
+    return "'" + without_nul(name, "SQL").replace("'", "''") + "'"
+
+
+def _answers(clause: Clause) -> str:
+    columns = (
+        f"{clause.number} AS rule, {_place(clause, clause.head.left)} AS head, "
+        f"{sql_string(clause.head.relation)} AS relation, {_place(clause, clause.head.right)} AS tail"
+    )
+    return _select(clause, columns, [])
+
+
+def _weighted(clause: Clause, head: str | None) -> str:
+    first, last = _place(clause, 0), _place(clause, clause.length)
+    condition = [] if head is None else [f"{first} = {sql_string(head)}"]
+    columns = f"{first} AS query, {last} AS answer, {double(clause.weight)} AS weight"
+    return _select(clause, columns, condition)
+
+
+def _select(clause: Clause, columns: str, conditions: list[str]) -> str:
+    joins = [
+        f"JOIN facts AS b{i} ON {_end(atom, i, i - 1)} = {_place(clause, i - 1)}"
+        for i, atom in enumerate(clause.body, start=1)
+        if i > 1
+    ]
+    where = [f"b{i}.relation = {sql_string(atom.relation)}" for i, atom in enumerate(clause.body, start=1)]
+    lines = [
+        f"-- {clause.note}",
+        f"SELECT {columns}, COUNT(*) AS walks",
+        " ".join(["FROM facts AS b1", *joins]),
+        f"WHERE {' AND '.join([*where, *conditions])}",
+        f"GROUP BY {_place(clause, 0)}, {_place(clause, clause.length)}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _place(clause: Clause, place: int) -> str:
+    """The column that holds a place of the chain."""
+    i = max(place, 1)
+    return _end(clause.body[i - 1], i, place)
+
+
+def _end(atom: Atom, i: int, place: int) -> str:
+    return f"b{i}.{'head' if atom.left == place else 'tail'}"

@@ -1,0 +1,223 @@
+"""Programs for other engines, run by these engines: they give what our grounder gives."""
+
+import math
+from urllib.parse import quote
+
+import duckdb
+import numpy as np
+import pyoxigraph
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnnlogic.answers import best_answers
+from rnnlogic.data.dataset import load_dataset
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.rules.mine import PathSearch, find_candidates
+from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
+from rnnlogic.rules.programs.cypher import cypher_name
+from rnnlogic.rules.programs.logic import clingo_string, prolog_atom
+from rnnlogic.rules.programs.sparql import iri, log1p_bindings
+from rnnlogic.rules.programs.sql import sql_string
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.table import RuleTable
+
+from .engines import name_of, rdf_store, run_clingo, run_cypher, run_prolog, run_sparql, run_sql, unquoted
+from .nasty import NAMES
+
+ENGINES = {
+    "sql": run_sql,
+    "datalog": run_clingo,
+    "sparql": run_sparql,
+    "cypher": run_cypher,
+    "prolog": run_prolog,
+}
+every_engine = pytest.mark.parametrize("language", ENGINES)
+
+
+def expected(graph, rules, vocab):
+    """{(rule number, head, relation, tail): walks} by our grounder."""
+    found = {}
+    for i, rule in enumerate(rules):
+        one = RuleSet.from_rules([rule])
+        for part in Grounder(graph, one, 1).ground(np.arange(graph.num_entities), rule.head):
+            rows = part.columns()
+            for x, y, walks in zip(
+                rows.query.tolist(), rows.entity.tolist(), rows.count.tolist(), strict=True
+            ):
+                ends, relation = (x, y), rule.head
+                if relation >= graph.num_relations:
+                    ends, relation = (y, x), relation - graph.num_relations
+                fact = (vocab.entities[ends[0]], vocab.relations[relation], vocab.entities[ends[1]])
+                found[i + 1, *fact] = walks
+    return found
+
+
+def run(language, graph, rules, vocab):
+    table = RuleTable(rules, {"weight": [0.5] * len(rules)})
+    facts = FACTS[language](graph.triples(), vocab)
+    return ENGINES[language](PROGRAMS[language](table, vocab), facts, vocab)
+
+
+@pytest.fixture(scope="module")
+def umls():
+    return load_dataset("umls")
+
+
+@pytest.fixture(scope="module")
+def mined(umls):
+    """Candidate rules for all relations of UMLS."""
+    return find_candidates(umls.graph("train"), PathSearch(facts_per_relation=5, candidates=60)).rules
+
+
+@pytest.fixture(scope="module")
+def sample(umls, mined):
+    """Rules of every length and direction that give something, but not too much."""
+    rng = np.random.default_rng(0)
+    inverse = mined.heads >= umls.vocab.num_relations
+    groups = [
+        (mined.lengths == length) & (inverse == is_inverse) for length in (1, 2, 3) for is_inverse in (0, 1)
+    ]
+    picked = np.concatenate([rng.choice(np.flatnonzero(group), 2, replace=False) for group in groups])
+    return mined[picked]
+
+
+@every_engine
+def test_engines_give_our_walks_on_umls(language, umls, sample):
+    graph = umls.graph("train")
+    ours = expected(graph, sample, umls.vocab)
+    assert len(ours) > 1000
+    assert max(ours.values()) > 5
+    rules = sample if language != "prolog" else sample[:6]
+    wanted = {key: walks for key, walks in ours.items() if key[0] <= len(rules)}
+    assert run(language, graph, rules, umls.vocab) == wanted
+
+
+@every_engine
+def test_names_that_hurt(language):
+    # ladybug takes what stands before a dot in the name of a relation for the name of a database
+    names = tuple(name for name in NAMES if language != "cypher" or "." not in name)
+    vocab, n = Vocab(names, names), len(names)
+    ring = [(i, i, (i + 1) % n) for i in range(n)] + [(i, (i + 1) % n, (i + 5) % n) for i in range(n)]
+    graph = Graph.from_triples(ring, n, n)
+    forwards = [Rule(i, (i, (i + 1) % n)) for i in range(n)]
+    backwards = [Rule(i + n, ((i + 1) % n + n, i + n)) for i in range(n)]
+    rules = RuleSet.from_rules(forwards + backwards)
+    ours = expected(graph, rules, vocab)
+    assert {rule for rule, *_ in ours} == {*range(1, 2 * n + 1)}
+    assert run(language, graph, rules, vocab) == ours
+
+
+@pytest.mark.parametrize("feature", ["count", "log1p", "binary"])
+@pytest.mark.parametrize("language", ["sql-ranking", "sparql-ranking"])
+def test_the_weighted_sum_in_one_query_is_our_ranking(language, feature, umls, mined):
+    graph, vocab = umls.graph("train"), umls.vocab
+    for name, head in [("treats", "antibiotic"), ("affects^-1", "human")]:
+        relation, entity = vocab.relation_id(name), vocab.entity_id(head)
+        rules = mined[mined.by_head(relation)[:40]]
+        weights = np.random.default_rng(1).normal(size=len(rules))
+        scorer = RuleScorer(rules, weights, feature, threads=1)
+        ours = best_answers(graph, vocab, scorer, [entity], [relation], vocab.num_entities, "keep")[0]
+        assert len(ours) > 20
+        table = RuleTable(rules, {"weight": weights.tolist()})
+        query = RANKINGS[language](table, vocab, relation, feature, entity)
+        theirs = ranking(language, query, FACTS[language.split("-")[0]](umls.train, vocab))
+        assert {question for question, _, _ in theirs} == {head}
+        assert [score for _, _, score in theirs] == pytest.approx([answer.score for answer in ours], rel=1e-9)
+        scores = {answer.entity: answer.score for answer in ours}
+        assert [score for _, _, score in theirs] == pytest.approx([scores[e] for _, e, _ in theirs], rel=1e-9)
+
+
+def ranking(language, query, facts):
+    if language == "sql-ranking":
+        connection = duckdb.connect(config={"threads": 1})
+        connection.execute(facts)
+        return connection.execute(query).fetchall()
+    rows = rdf_store(facts).query(query)
+    return [(name_of(row["query"]), name_of(row["answer"]), float(row["score"].value)) for row in rows]
+
+
+@pytest.mark.parametrize("language", ["sql-ranking", "sparql-ranking"])
+def test_a_ranking_for_all_heads_at_once(language):
+    vocab = Vocab(("a", "b", "c"), ("r", "s"))
+    triples = np.array([(0, 0, 1), (1, 0, 2), (0, 1, 2)])
+    table = RuleTable(
+        RuleSet.from_rules([Rule(1, (0, 0)), Rule(1, (0,)), Rule(0, (1,))]), {"weight": [2.0, 1e-5, 9.0]}
+    )
+    query = RANKINGS[language](table, vocab, 1, "count")
+    got = ranking(language, query, FACTS[language.split("-")[0]](triples, vocab))
+    assert got == [("a", "c", 2.0), ("a", "b", 1e-5), ("b", "c", 1e-5)]
+
+
+@given(st.lists(st.integers(1, 2**53 - 2), min_size=1, max_size=20, unique=True))
+@settings(max_examples=20)
+def test_the_logarithm_that_sparql_lacks(counts):
+    values = " ".join(map(str, [*counts, 1, 2, 3]))
+    query = f"SELECT ?walks ?log WHERE {{ VALUES ?walks {{ {values} }} {log1p_bindings()} }}"
+    for row in pyoxigraph.Store().query(query):
+        assert float(row["log"].value) == pytest.approx(math.log1p(int(row["walks"].value)), rel=1e-14)
+
+
+@pytest.mark.parametrize("update", [False, True])
+def test_predicted_facts_as_a_graph_do_not_depend_on_one_another(update):
+    vocab = Vocab(("a", "b"), ("r", "s", "t"))
+    rules = RuleTable(RuleSet.from_rules([Rule(1, (0,)), Rule(2, (1,)), Rule(5, (3,))]))
+    facts = FACTS["sparql"](np.array([(0, 0, 1)]), vocab)
+    store = rdf_store(facts)
+    if update:
+        store.update(PROGRAMS["sparql-insert"](rules, vocab))
+        found = [quad.triple for quad in store]
+    else:
+        found = list(store.query(PROGRAMS["sparql-construct"](rules, vocab)))
+    new = {("a", "s", "b"), ("a", "t", "b")}
+    assert {tuple(map(name_of, triple)) for triple in found} == new | ({("a", "r", "b")} if update else set())
+
+
+def test_programs_are_readable():
+    vocab = Vocab(("Ann", "Bob"), ("friend", "co-occurs with"))
+    table = RuleTable(RuleSet.from_rules([Rule(3, (0, 3))]), {"weight": [0.25]})
+    assert PROGRAMS["prolog"](table, vocab).splitlines()[2:] == [
+        '% 1: "co-occurs with"^-1(X,Y) <- friend(X,Z) & "co-occurs with"(Y,Z)  weight 0.25',
+        "rule(1, Y, 'co-occurs with', X) :- fact(X, friend, Z), fact(Y, 'co-occurs with', Z).",
+        "weight(1, 0.25).",
+    ]
+    assert (
+        "MATCH (x:Entity)-[:`friend`]->(z:Entity)\nMATCH (z)<-[:`co-occurs with`]-(y:Entity)\n"
+        in PROGRAMS["cypher"](table, vocab)
+    )
+    assert "FROM facts AS b1 JOIN facts AS b2 ON b2.tail = b1.tail\n" in PROGRAMS["sql"](table, vocab)
+
+
+@given(st.text())
+def test_quoted_names_are_read_back(name):
+    if "\0" in name:
+        for quoted in (prolog_atom, clingo_string, sql_string, cypher_name):
+            with pytest.raises(RuleError, match="holds a NUL character"):
+                quoted(name)
+    else:
+        assert unquoted(prolog_atom(name)) == name
+    made = pyoxigraph.NamedNode(iri(name)[1:-1])  # checks the syntax
+    assert made.value in (name, f"urn:rnnlogic:{quote(name, safe='')}")
+
+
+@every_engine
+def test_rules_without_a_body_are_refused(language):
+    with pytest.raises(RuleError, match=r"r\(X,X\) <- true: a rule without a body"):
+        PROGRAMS[language](RuleTable(RuleSet.from_rules([Rule(0, ())])), Vocab((), ("r",)))
+
+
+def test_rankings_need_rules_and_weights():
+    vocab = Vocab((), ("r", "s"))
+    table = RuleTable(RuleSet.from_rules([Rule(0, (1,))]))
+    for query in RANKINGS.values():
+        with pytest.raises(RuleError, match="needs rules with weights"):
+            query(table, vocab, 0)
+        with pytest.raises(RuleError, match=r"no rules for s\^-1"):
+            query(table, vocab, 3)
+    with pytest.raises(RuleError, match="empty relation name"):
+        cypher_name("")
