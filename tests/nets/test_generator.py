@@ -204,3 +204,11 @@ def test_parameters_come_from_the_seed_alone():
     rules = RuleSet.from_rules(all_rules(4, 2))
     assert np.array_equal(first.log_probs(rules), again.log_probs(rules))
     assert not np.allclose(first.log_probs(rules), other.log_probs(rules))
+
+
+def test_beam_does_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(generator_module, "CHUNK_EXTENSIONS", 1)
+    net = tiny(4, 3)
+    one, several = (net.beam(range(4), 10, threads=threads) for threads in (1, 3))
+    assert one.rules == several.rules
+    assert np.array_equal(one.log_prob, several.log_prob)

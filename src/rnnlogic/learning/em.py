@@ -55,7 +55,7 @@ def em_round(
 ) -> tuple[EMState, RoundInfo]:
     """Generate rules, fit the predictor, select rules, teach the generator; `paths` scores paths."""
     seed = config.seed * 1000 + state.round + 1
-    rules, log_prior = generate(state.generator, graph, config, seed)
+    rules, log_prior = generate(state.generator, graph, config, seed, threads)
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
     use = _selection(rules, log_prior, config, seed)
@@ -76,12 +76,12 @@ def em_round(
 
 
 def generate(
-    generator: RuleGenerator, graph: Graph, config: Config, seed: int
+    generator: RuleGenerator, graph: Graph, config: Config, seed: int, threads: int = 1
 ) -> tuple[RuleSet, NDArray[np.float64]]:
     """N rules per relation and their log-probabilities, by beam search or by sampling."""
     relations = np.arange(2 * graph.num_relations)
     if config.em.generate == "beam":
-        ranked = generator.beam(relations, config.em.rules)
+        ranked = generator.beam(relations, config.em.rules, threads=threads)
         return ranked.rules, ranked.log_prob
     sampled = generator.sample(relations, config.em.rules, torch.Generator().manual_seed(seed))
     return sampled.rules, sampled.log_prob

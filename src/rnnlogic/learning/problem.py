@@ -66,7 +66,9 @@ def build_problem(
         entity,
         leave_out,
     )
-    rule = np.concatenate([np.searchsorted(rule_ids, part.rule).astype(np.int32) for part in parts])
+    place = np.empty(len(grounder.rules), np.int32)  # of a rule among those of the relation
+    place[rule_ids] = np.arange(len(rule_ids))
+    rule = np.concatenate([place[part.rule] for part in parts])
     value = np.concatenate([feature_values(part.count, feature).astype(np.float32) for part in parts])
     candidate_ptr = _joined_ptr(parts)
     if paths is not None:

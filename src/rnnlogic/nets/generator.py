@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from rnnlogic.parallel import in_order
 from rnnlogic.rules.ruleset import RuleSet
 
 INPUT_SIZE, HIDDEN_SIZE = 512, 256  # of the paper
@@ -176,26 +177,31 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         rules = self._rule_set(rows[:, 0], rows[:, 1:])
         return SampledRules(rules, counts, self.log_probs(rules))
 
-    def beam(self, relations: ArrayLike, number: int, width: int | None = None) -> RankedRules:
+    def beam(
+        self, relations: ArrayLike, number: int, width: int | None = None, threads: int = 1
+    ) -> RankedRules:
         """Search the `number` most probable rules of each head relation.
 
         Of the beginnings of each length the best `width` (by default `number`) are continued; finished rules
-        of all lengths compete for the places. A relation's rules do not depend on what else is asked.
+        of all lengths compete for the places. A relation's rules do not depend on what else is asked, nor on
+        the number of threads.
         """
         width = width or number
-        all_heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64)))
+        heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64)))
         size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
-        heads, tokens, log_prob = [], [], []
         with torch.inference_mode():
             tables = self._tables()
-            for chunk in all_heads.split(size):
+
+        def search(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+            with torch.inference_mode():  # it holds for one thread
                 found = self._search(tables, chunk, number, width)
                 possible = found.log_prob.isfinite()
-                heads.append(chunk[:, None].expand_as(possible)[possible])
-                tokens.append(found.tokens[possible])
-                log_prob.append(found.log_prob[possible])
-        rules = self._rule_set(torch.cat(heads).numpy(), torch.cat(tokens).numpy())
-        return RankedRules(rules, np.asarray(torch.cat(log_prob), dtype=np.float64))
+                head = chunk[:, None].expand_as(possible)[possible]
+                return head, found.tokens[possible], found.log_prob[possible]
+
+        parts = list(in_order(search, heads.split(size), threads, lambda _: 0, 1))
+        head, tokens, log_prob = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
+        return RankedRules(self._rule_set(head, tokens), np.asarray(log_prob, dtype=np.float64))
 
     def _tables(self) -> _Tables:
         vectors, cell = self.vectors.weight, self.cell
