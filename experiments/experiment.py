@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from rnnlogic.config import Config, make_config
+from rnnlogic.config import Config, changed
 from rnnlogic.presets import load_preset
 
 FOLDER = Path(__file__).parent
@@ -26,8 +26,8 @@ class Experiment(BaseModel):
 
     def config(self, name: str, seed: int) -> Config:
         """The packaged settings with the changes of one name, and a seed."""
-        changed = _merged(load_preset(self.dataset).model_dump(), self.settings[name])
-        return make_config(changed | {"seed": seed}, f"{self.dataset}.yaml: {name}")
+        changes = self.settings[name] | {"seed": seed}
+        return changed(load_preset(self.dataset), changes, f"{self.dataset}.yaml: {name}")
 
 
 def load_experiment(name: str) -> Experiment:
@@ -38,8 +38,3 @@ def load_experiment(name: str) -> Experiment:
 def experiment_names() -> list[str]:
     """Datasets that have an experiment file."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml"))
-
-
-def _merged(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    nested = {key: _merged(values.get(key, {}), new) for key, new in changes.items() if isinstance(new, dict)}
-    return values | changes | nested
