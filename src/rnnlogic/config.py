@@ -86,8 +86,9 @@ class PathSettings(_Settings):
 
     delta: float | None = Field(
         None,
-        description="phi = sigmoid((delta - distance) / temperature); not given: the embedding's margin",
+        description="phi = sigmoid((delta - distance) / temperature); not given: the margin + shift",
     )
+    shift: float = Field(0.0, description="delta minus the margin with which the embedding was trained")
     temperature: float = Field(1.0, gt=0, description="How far distances may differ from delta (paper: 1)")
     distance: Literal["modulus", "euclidean"] = Field(
         "modulus", description="Sum of the moduli of complex differences, as RotatE has it, or Euclidean"

@@ -33,6 +33,7 @@ def test_every_weight_is_measured_as_evaluation_does(monkeypatch, most_facts):
 def test_settings_reach_the_scorer():
     embedding = random_embedding(4, 2, margin=3.5)
     assert path_model(embedding, PathSettings()).delta == 3.5
+    assert path_model(embedding, PathSettings(shift=-1.0)).delta == 2.5
     chosen = path_model(embedding, PathSettings(delta=0.25, temperature=2.0, distance="euclidean"))
     assert (chosen.delta, chosen.temperature, chosen.distance) == (0.25, 2.0, "euclidean")
     learned = given_rules(family())

@@ -24,7 +24,7 @@ SCORES = 1 << 22  # scores of validation queries held at once
 
 def path_model(embedding: RotatE, settings: PathSettings) -> PathModel:
     """How an embedding scores paths by these settings."""
-    delta = embedding.margin if settings.delta is None else settings.delta
+    delta = embedding.margin + settings.shift if settings.delta is None else settings.delta
     return PathModel(embedding, delta, settings.temperature, settings.distance)
 
 

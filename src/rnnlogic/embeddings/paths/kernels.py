@@ -132,8 +132,8 @@ def _pair_distances(
             to = turned[k]
             _turn(entity[head][low], entity[head][high], cosine[k][low], sine[k][low], to[:size], to[BLOCK:])
         for i in range(len(ends)):
-            real, imaginary = turned[turns[i]][:size], turned[turns[i]][BLOCK : BLOCK + size]
-            end = entity[ends[i]]
+            start, end = turned[turns[i]], entity[ends[i]]
+            real, imaginary = start[:size], start[BLOCK : BLOCK + size]
             if euclidean:
                 distance[i] += _squares(real, imaginary, end[low], end[high])
             else:
