@@ -9,9 +9,13 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from rnnlogic.config import Config, changed
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
 from rnnlogic.presets import load_preset
 
 FOLDER = Path(__file__).parent
+RUNS = Path("runs/experiments")
+ROTATE = "rotate"  # the setting that is an embedding alone
 
 
 class Experiment(BaseModel):
@@ -21,13 +25,29 @@ class Experiment(BaseModel):
 
     dataset: str
     source: str
-    published: dict[str, dict[str, float]]  # "both", "tail" or the name of settings -> metrics
-    settings: dict[str, dict[str, Any]]  # name -> changes to the packaged settings of the dataset
+    published: dict[str, dict[str, dict[str, float]]]  # setting or variant -> "both" or "tail" -> metrics
+    settings: dict[str, dict[str, Any]]  # name -> changes to the packaged settings of dataset and variant
+    checkpoints: dict[str, str] = {}  # settings that use the authors' RotatE: its folder below the data
+    rules: dict[str, str] = {}  # settings that take the rules of another setting's run, same seed
 
     def config(self, name: str, seed: int) -> Config:
         """The packaged settings with the changes of one name, and a seed."""
         changes = self.settings[name] | {"seed": seed}
-        return changed(load_preset(self.dataset), changes, f"{self.dataset}.yaml: {name}")
+        preset = load_preset(self.dataset, changes.get("variant", "rnnlogic"))
+        return changed(preset, changes, f"{self.dataset}.yaml: {name}")
+
+    def rotate(self, dataset: Dataset, seed: int) -> RotatESettings:
+        """The packaged settings of RotatE with the changes of this file, and a seed."""
+        values = settings_for(dataset).model_dump() | self.settings[ROTATE] | {"seed": seed}
+        return make_settings(values, f"{self.dataset}.yaml: {ROTATE}")
+
+    def model(self, name: str) -> str:
+        """Under which name the numbers that a setting compares with are published."""
+        return name if name in self.published else self.settings[name].get("variant", "rnnlogic")
+
+    def folder(self, setting: str, seed: int) -> Path:
+        """Where a run is kept."""
+        return RUNS / self.dataset / setting / f"seed-{seed}"
 
 
 def load_experiment(name: str) -> Experiment:
