@@ -70,7 +70,7 @@ def run_rotate(experiment: Experiment, dataset: Dataset, seed: int) -> Path:
     for split in ("valid", "test"):
         path = folder / "reports" / f"{split}.json"
         if not path.is_file():
-            report = evaluate(embedding, dataset, split).as_dict()  # type: ignore[arg-type]
+            report = evaluate(embedding, dataset, split).as_dict()
             path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return folder
 
