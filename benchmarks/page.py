@@ -1,7 +1,6 @@
 """Put the JSON of benchmarks into docs/benchmarks.md; the name of the file says of which.
 
 python benchmarks/grounding.py --data DIR --json > grounding.json && python benchmarks/page.py grounding.json
-python benchmarks/embeddings.py --data DIR --json > embeddings.json && python benchmarks/page.py embeddings.json
 """
 
 from __future__ import annotations
