@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict
@@ -15,7 +15,29 @@ from rnnlogic.presets import load_preset
 
 FOLDER = Path(__file__).parent
 RUNS = Path("runs/experiments")
+PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours
 ROTATE = "rotate"  # the setting that is an embedding alone
+
+
+class Method(BaseModel):
+    """A method that the paper compares with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    kind: Literal["embedding", "rules"]
+    ours: str | None = None  # the folder of our own runs below runs/experiments/<dataset>
+
+
+class Published(BaseModel):
+    """Numbers of other methods as the paper reports them: published.yaml."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str
+    tables: dict[str, str]  # where each dataset stands
+    methods: dict[str, Method]
+    results: dict[str, dict[Literal["both", "tail"], dict[str, dict[str, float | str]]]]  # dataset, method
 
 
 class Experiment(BaseModel):
@@ -55,6 +77,11 @@ def load_experiment(name: str) -> Experiment:
     return Experiment.model_validate(yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
+def load_published() -> Published:
+    """What the paper reports for the methods that it compares with."""
+    return Published.model_validate(yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")))
+
+
 def experiment_names() -> list[str]:
     """Datasets that have an experiment file."""
-    return sorted(path.stem for path in FOLDER.glob("*.yaml"))
+    return sorted(path.stem for path in FOLDER.glob("*.yaml") if path != PUBLISHED)
