@@ -52,7 +52,7 @@ class Job:
     progress: StageProgress
 
 
-Made = tuple[Scorer, dict[str, Any]]  # a scorer, and what model.json says of it besides the minutes
+Made = tuple[Scorer, dict[str, Any]]  # a scorer, and what model.json says of it
 
 
 def pathrank(job: Job) -> Made:
@@ -79,7 +79,7 @@ def pykeen(job: Job) -> Made:
         minutes = round((time.monotonic() - began) / 60, 3)
         write_json(path, {"minutes_of_choice": minutes, **_told(chosen)})
         if job.seed == 0:
-            return chosen.scorer, _told(chosen) | {"minutes": round(chosen.minutes, 3)}
+            return chosen.scorer, _told(chosen)
     settings = json.loads(path.read_text(encoding="utf-8"))["settings"]
     trained = train_pykeen(job.model, job.dataset, settings, job.seed, show)
     return trained.scorer, _told(trained)
@@ -127,7 +127,12 @@ def write_json(path: Path, values: dict[str, Any]) -> None:
 
 
 def _told(trained: Trained) -> dict[str, Any]:
-    return {"settings": trained.settings, "epochs": trained.epochs, "valid_mrr": trained.valid_mrr}
+    return {
+        "settings": trained.settings,
+        "epochs": trained.epochs,
+        "valid_mrr": trained.valid_mrr,
+        "minutes": round(trained.minutes, 3),
+    }
 
 
 def main() -> None:
