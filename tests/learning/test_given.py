@@ -65,7 +65,7 @@ def test_rules_and_texts_in_memory(data):
     assert read_given(rules, data.vocab).rules == rules
     with pytest.raises(RuleError, match="line 2, column 7: expected an arrow"):
         read_given(["parent <- married", "parent"], data.vocab)
-    with pytest.raises(RuleError, match="relation id 3"):
+    with pytest.raises(RuleError, match="relation id 5"):
         read_given(rules, load_dataset([("a", "r", "b")], ratios=(1, 0, 0)).vocab)
 
 
