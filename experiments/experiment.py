@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict
 
 from rnnlogic.config import Config, changed
-from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
 from rnnlogic.presets import load_preset
 
@@ -19,25 +21,23 @@ PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experime
 ROTATE = "rotate"  # the setting that is an embedding alone
 
 
-class Method(BaseModel):
-    """A method that the paper compares with."""
-
-    model_config = ConfigDict(extra="forbid")
+class Setting(NamedTuple):
+    """A setting of an experiment file, or a point of a figure: `rotate@dim=50`, `ours@facts=20`."""
 
     name: str
-    kind: Literal["embedding", "rules"]
-    ours: str | None = None  # the folder of our own runs below runs/experiments/<dataset>
+    dim: int | None = None  # of the embedding
+    facts: int = 100  # percent of the training facts
 
+    @classmethod
+    def parse(cls, text: str) -> Setting:
+        """Read `name` or `name@key=value`."""
+        name, _, point = text.partition("@")
+        key, _, value = point.partition("=")
+        return cls(name, **{key: int(value)}) if point else cls(name)
 
-class Published(BaseModel):
-    """Numbers of other methods as the paper reports them: published.yaml."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    source: str
-    tables: dict[str, str]  # where each dataset stands
-    methods: dict[str, Method]
-    results: dict[str, dict[Literal["both", "tail"], dict[str, dict[str, float | str]]]]  # dataset, method
+    def point(self) -> str:
+        """What follows the name."""
+        return f"@dim={self.dim}" if self.dim is not None else f"@facts={self.facts}" * (self.facts < 100)
 
 
 class Experiment(BaseModel):
@@ -52,34 +52,51 @@ class Experiment(BaseModel):
     checkpoints: dict[str, str] = {}  # settings that use the authors' RotatE: its folder below the data
     rules: dict[str, str] = {}  # settings that take the rules of another setting's run, same seed
 
-    def config(self, name: str, seed: int) -> Config:
+    def config(self, text: str, seed: int) -> Config:
         """The packaged settings with the changes of one name, and a seed."""
+        name = Setting.parse(text).name
         changes = self.settings[name] | {"seed": seed}
         preset = load_preset(self.dataset, changes.get("variant", "rnnlogic"))
         return changed(preset, changes, f"{self.dataset}.yaml: {name}")
 
-    def rotate(self, dataset: Dataset, seed: int) -> RotatESettings:
-        """The packaged settings of RotatE with the changes of this file, and a seed."""
-        values = settings_for(dataset).model_dump() | self.settings[ROTATE] | {"seed": seed}
+    def rotate(self, text: str, dataset: Dataset, seed: int) -> RotatESettings:
+        """The packaged settings of RotatE with the changes of this file; fewer facts are seen more often."""
+        setting, packaged = Setting.parse(text), settings_for(dataset)
+        values = packaged.model_dump() | self.settings[ROTATE] | {"seed": seed}
+        values |= {"dim": setting.dim or values["dim"], "epochs": values["epochs"] * 100 / setting.facts}
         return make_settings(values, f"{self.dataset}.yaml: {ROTATE}")
+
+    def rules_of(self, text: str, seed: int) -> Path | None:
+        """The run whose rules a setting takes; None if it learns its own."""
+        setting = Setting.parse(text)
+        taken = "ours" if setting.dim else self.rules.get(setting.name)
+        return None if taken is None else self.folder(taken, seed)
+
+    def load(self, text: str, data: Path) -> Dataset:
+        """The dataset with the training facts that a setting asks for."""
+        return with_share(load_dataset(data / self.dataset), Setting.parse(text).facts / 100)
 
     def model(self, name: str) -> str:
         """Under which name the numbers that a setting compares with are published."""
         return name if name in self.published else self.settings[name].get("variant", "rnnlogic")
 
-    def folder(self, setting: str, seed: int) -> Path:
+    def folder(self, text: str, seed: int) -> Path:
         """Where a run is kept."""
-        return RUNS / self.dataset / setting / f"seed-{seed}"
+        return RUNS / self.dataset / text / f"seed-{seed}"
+
+
+def with_share(dataset: Dataset, share: float) -> Dataset:
+    """A dataset with a random share of the training facts; every larger share holds the smaller ones."""
+    if share == 1:
+        return dataset
+    order = np.random.default_rng(0).permutation(len(dataset.train))
+    chosen = np.sort(order[: round(share * len(order))])
+    return replace(dataset, train=dataset.train[chosen])
 
 
 def load_experiment(name: str) -> Experiment:
     """The experiment of a dataset."""
     return Experiment.model_validate(yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
-
-
-def load_published() -> Published:
-    """What the paper reports for the methods that it compares with."""
-    return Published.model_validate(yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")))
 
 
 def experiment_names() -> list[str]:

@@ -21,6 +21,7 @@ from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.generator import fit_generator
+from rnnlogic.learning.given import Edits, edits_of
 from rnnlogic.learning.predictor import solve_relations
 from rnnlogic.learning.result import (
     Arrays,
@@ -34,6 +35,7 @@ from rnnlogic.learning.result import (
 from rnnlogic.learning.scorers import make_scorer, path_model, validation_mrr_by_weight
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.mine import PathSearch, find_candidates
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 
 Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
@@ -46,20 +48,26 @@ def learn(
     progress: Progress,
     deadline: float | None = None,
     embedding: RotatE | None = None,
+    given: RuleSet | None = None,
 ) -> Learned:
     """Learn weighted rules; stages found in the store are not done again.
 
     No EM round is begun after `deadline` (a value of time.monotonic()). An embedding scores paths, if given.
+    Given rules are pinned; without `config.generate` they and the pinned ones are all there is.
     """
-    job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding)
+    edits = edits_of(config, RuleSet.from_rules([]) if given is None else given, dataset.vocab)
+    job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
     finished = store.load("learned")
     if finished is not None:
         return unpack_learned(finished, config.predictor.feature)
     torch.set_num_threads(1)  # its sums depend on the number of threads; ours do not
-    mined, quality = job.mine()
-    generator = job.pretrain(mined, quality)
-    generator = job.rounds(generator, _start(generator, mined, quality, config.em.replay), deadline)
-    learned = job.final(generator)
+    if config.generate:
+        mined, quality = job.mine()
+        generator = job.pretrain(mined, quality)
+        generator = job.rounds(generator, _start(generator, mined, quality, config.em.replay), deadline)
+        learned = job.final(generator)
+    else:
+        learned = job.weighted(edits.pinned, np.full(len(edits.pinned), np.nan))
     store.save("learned", pack_learned(learned))
     return learned
 
@@ -74,6 +82,7 @@ class _Job:
     progress: Progress
     threads: int
     embedding: RotatE | None
+    edits: Edits
 
     @property
     def paths(self) -> PathModel | None:
@@ -88,6 +97,11 @@ class _Job:
             rules, statistics, joined = mine_rules(
                 self.dataset, self.config, self.threads, self.ticker("mine")
             )
+            if not statistics.support.any():
+                raise RNNLogicError(
+                    "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
+                    "less; to weigh given ones alone, --rules FILE --no-generate"
+                )
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
             self.store.save("mined", saved)
@@ -144,7 +158,8 @@ class _Job:
         started = time.perf_counter()
         stage = f"round {number}/{self.config.em.rounds}"
         graph = self.dataset.graph("train")
-        state, info = em_round(state, graph, self.config, self.threads, self.ticker(stage), self.paths)
+        tick = self.ticker(stage)
+        state, info = em_round(state, graph, self.config, self.threads, tick, self.paths, self.edits)
         mrr = self.valid_mrr(info.rules, info.weights)
         saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}
         self.store.save(f"round-{number}", saved)
@@ -161,22 +176,27 @@ class _Job:
         return saved
 
     def final(self, generator: RuleGenerator) -> Learned:
-        """The generator's best rules, with weights learned on them."""
+        """The generator's best rules and the pinned ones, with weights learned on them."""
+        number, banned = self.config.final.rules, self.edits.banned
+        self.progress("final rules", 0, 1, "")
+        relations = np.arange(2 * self.dataset.vocab.num_relations)
+        ranked = generator.beam(relations, number, threads=self.threads, banned=banned)
+        return self.weighted(*self.edits.with_pinned(*ranked, generator.log_probs))
+
+    def weighted(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
+        """Rules with their statistics, and weights learned on them."""
         config, graph = self.config, self.dataset.graph("train")
         started = time.perf_counter()
-        self.progress("final rules", 0, 1, "")
-        relations = np.arange(2 * graph.num_relations)
-        ranked = generator.beam(relations, config.final.rules, threads=self.threads)
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
-        statistics = rule_statistics(graph, ranked.rules, queries, self.threads, self.ticker("final rules"))
+        statistics = rule_statistics(graph, rules, queries, self.threads, self.ticker("final rules"))
         tick = self.ticker("weights")
-        weights = fit_predictor(self.dataset, ranked.rules, config, self.threads, tick, self.paths)
-        self.note("weights", started, rules=len(ranked.rules))
-        answer_weight = self.answer_weight(ranked.rules, weights)
+        weights = fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths)
+        self.note("weights", started, rules=len(rules))
+        answer_weight = self.answer_weight(rules, weights)
         return Learned(
-            ranked.rules,
+            rules,
             weights,
-            ranked.log_prob,
+            log_prior,
             statistics.support,
             statistics.confidence,
             config.predictor.feature,
@@ -222,7 +242,8 @@ def mine_rules(
     search = PathSearch(
         config.max_length, mine.facts_per_relation, mine.fanout, mine.walks_per_fact, mine.candidates
     )
-    candidates = find_candidates(graph, search, config.seed, threads, progress)
+    banned = Banned.from_text(config.banned, dataset.vocab)
+    candidates = find_candidates(graph, search, config.seed, threads, progress, banned)
     queries = training_queries(graph, mine.queries_per_relation, config.seed)
     statistics = rule_statistics(graph, candidates.rules, queries, threads, progress)
     best = best_per_head(candidates.rules, statistics.quality(mine.smoothing), mine.keep)
