@@ -13,9 +13,9 @@ from .family import family
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
-import baselines  # noqa: E402
-from experiment import experiment_names, load_experiment  # noqa: E402
-from published import load_published  # noqa: E402
+import baselines
+from experiment import experiment_names, load_experiment
+from published import load_published
 
 
 def test_published_numbers_of_other_methods():

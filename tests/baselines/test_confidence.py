@@ -1,5 +1,6 @@
 """Rules with given confidences: both aggregations against plain Python."""
 
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -45,7 +46,7 @@ def test_max_compares_the_three_most_confident_rules(table):
     assert np.isfinite(scores).sum() == len(found)
     best = {key: (sorted(values, reverse=True) + [0.0] * 3)[:3] for key, values in found.items()}
     order = sorted(best, key=lambda key: best[key])
-    for lower, upper in zip(order, order[1:], strict=False):
+    for lower, upper in pairwise(order):
         assert (scores[lower] == scores[upper]) == (best[lower] == best[upper])
         assert scores[lower] <= scores[upper]
     assert len(set(map(tuple, best.values()))) > 20
