@@ -27,6 +27,7 @@ Progress = Callable[[int, int, float], None]  # epochs done, epochs in all, vali
 
 MOST_EPOCHS, EVALUATE_EVERY, PATIENCE = 100, 10, 3  # the budget of one setting
 VALID_FACTS = 1000
+RATES = (0.003, 0.01)
 BATCH_SIZE = 256
 
 
@@ -55,13 +56,13 @@ def _power(weights: tuple[float, ...], p: float) -> tuple[Settings, ...]:
     return tuple(
         {"learning_rate": rate, "regularizer_kwargs": {"weight": weight, "p": p}}
         for weight in weights
-        for rate in (0.003, 0.01)
+        for rate in RATES
     )
 
 
-def _rates(name: str, values: tuple[Any, ...]) -> tuple[Settings, ...]:
+def _rates(name: str, values: tuple[Any, ...], rates: tuple[float, ...] = RATES) -> tuple[Settings, ...]:
     """Settings that differ in the learning rate and one argument of the model."""
-    return tuple({"learning_rate": rate, name: value} for value in values for rate in (0.003, 0.01))
+    return tuple({"learning_rate": rate, name: value} for value in values for rate in rates)
 
 
 COMPLEX = {
@@ -78,10 +79,10 @@ RECIPES = {
         {"embedding_dim": 200, "entity_constrainer": None, "regularizer": "powersum"},
     ),
     "complex": Recipe("ComplEx", _power((0.001, 0.01), 2), COMPLEX),
-    "complex-n3": Recipe("ComplEx", _power((0.01, 0.05), 3), COMPLEX),
+    "complex-n3": Recipe("ComplEx", _power((0.05, 0.1), 3), COMPLEX),
     "conve": Recipe("ConvE", _rates("feature_map_dropout", (0.2, 0.4)), {"embedding_dim": 200}),
     "tucker": Recipe("TuckER", _rates("dropout_2", (0.3, 0.5)), {"embedding_dim": 100, "relation_dim": 30}),
-    "rotate-pykeen": Recipe("RotatE", _rates("embedding_dim", (100, 200))),
+    "rotate-pykeen": Recipe("RotatE", _rates("embedding_dim", (100, 200), (0.02, 0.05))),
 }
 
 
