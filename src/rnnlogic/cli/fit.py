@@ -29,6 +29,8 @@ class VariantChoice(StrEnum):
 
     rnnlogic = "rnnlogic"
     rnnlogic_emb = "rnnlogic-emb"
+    plus = "plus"
+    plus_emb = "plus-emb"
 
 
 def fit(
@@ -41,7 +43,8 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
     ] = None,
     variant: Annotated[
-        VariantChoice | None, typer.Option(help="rnnlogic, or rnnlogic-emb: an embedding scores the paths.")
+        VariantChoice | None,
+        typer.Option(help="rnnlogic-emb: an embedding scores the paths; plus, plus-emb: a network."),
     ] = None,
     embeddings: Annotated[
         Path | None,

@@ -27,10 +27,11 @@ def obtain_embedding(
 
     A run keeps the one that it began with; it is trained into the run's folder if none is given.
     """
-    if config.variant == "rnnlogic":
+    if not config.has_embedding:
         if given is not None:
             raise RNNLogicError(
-                "embeddings were given, but variant rnnlogic has no use for them: take rnnlogic-emb"
+                f"embeddings were given, but variant {config.variant} has no use for them: take"
+                f" {config.variant}-emb"
             )
         return None
     if run is None:
@@ -44,7 +45,7 @@ def obtain_embedding(
 def embedding_of(run: Run) -> RotatE | None:
     """The embedding of a finished fit, None if its variant has none."""
     config = run.config()
-    if config.variant == "rnnlogic":
+    if not config.has_embedding:
         return None
     embedding = run.embedding()
     if embedding is None:

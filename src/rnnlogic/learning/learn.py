@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.generator import fit_generator
+from rnnlogic.learning.plus.train import PlusTask, strongest_rules
 from rnnlogic.learning.predictor import solve_relations
 from rnnlogic.learning.result import (
     Arrays,
@@ -60,6 +61,8 @@ def learn(
     generator = job.pretrain(mined, quality)
     generator = job.rounds(generator, _start(generator, mined, quality, config.em.replay), deadline)
     learned = job.final(generator)
+    if config.is_plus:
+        learned = job.plus(learned)
     store.save("learned", pack_learned(learned))
     return learned
 
@@ -78,7 +81,9 @@ class _Job:
     @property
     def paths(self) -> PathModel | None:
         """What scores paths; None if all count alike."""
-        return None if self.embedding is None else path_model(self.embedding, self.config.paths)
+        if self.embedding is None or not self.config.scores_paths:
+            return None
+        return path_model(self.embedding, self.config.paths)
 
     def mine(self) -> tuple[RuleSet, NDArray[np.float64]]:
         """Candidate rules and their quality."""
@@ -162,6 +167,9 @@ class _Job:
 
     def final(self, generator: RuleGenerator) -> Learned:
         """The generator's best rules, with weights learned on them."""
+        saved = self.store.load("weights")
+        if saved is not None:
+            return unpack_learned(saved, self.config.predictor.feature)
         config, graph = self.config, self.dataset.graph("train")
         started = time.perf_counter()
         self.progress("final rules", 0, 1, "")
@@ -173,7 +181,7 @@ class _Job:
         weights = fit_predictor(self.dataset, ranked.rules, config, self.threads, tick, self.paths)
         self.note("weights", started, rules=len(ranked.rules))
         answer_weight = self.answer_weight(ranked.rules, weights)
-        return Learned(
+        learned = Learned(
             ranked.rules,
             weights,
             ranked.log_prob,
@@ -182,11 +190,33 @@ class _Job:
             config.predictor.feature,
             answer_weight,
         )
+        if config.is_plus:
+            self.store.save("weights", pack_learned(learned))
+        return learned
+
+    def plus(self, learned: Learned) -> Learned:
+        """The rules with a network on top of them."""
+        tick = self.ticker("weights")
+
+        def refit(rules: RuleSet) -> NDArray[np.float64]:
+            return fit_predictor(self.dataset, rules, self.config, self.threads, tick, self.paths)
+
+        learned = strongest_rules(learned, self.config.plus.rules, refit)
+        task = PlusTask(
+            self.dataset,
+            learned.rules,
+            learned.weights,
+            self.config,
+            self.threads,
+            self.paths,
+            self.embedding,
+        )
+        return replace(learned, plus=task.train(self.ticker("plus"), self.note))
 
     def answer_weight(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """How much of the embedding's own score is added to that of the rules: given, or by validation."""
         given, tried = self.config.paths.answer_weight, self.config.paths.answer_weights
-        if self.embedding is None:
+        if self.embedding is None or self.config.is_plus:
             return 0.0
         if given is not None or not len(self.dataset.valid):
             return given or 0.0

@@ -16,6 +16,7 @@ from rnnlogic.evaluation.evaluate import KnownAnswers
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.grounding.scorer import AnswerScorer, RuleScorer
+from rnnlogic.learning.plus.scorer import PlusScorer
 from rnnlogic.learning.result import Learned
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -37,7 +38,7 @@ def make_scorer(
 ) -> AnswerScorer:
     """Weighted rules as a scorer, with path scores where there is an embedding."""
     feature = config.predictor.feature
-    if embedding is None:
+    if embedding is None or not config.scores_paths:
         return RuleScorer(rules, weights, feature, config.threads)
     paths = path_model(embedding, config.paths)
     return PathRuleScorer(rules, weights, feature, paths, answer_weight, config.threads)
@@ -45,6 +46,9 @@ def make_scorer(
 
 def scorer_of(learned: Learned, config: Config, embedding: RotatE | None = None) -> AnswerScorer:
     """The scorer of a finished fit."""
+    if learned.plus is not None:
+        paths = path_model(embedding, config.paths) if embedding and config.scores_paths else None
+        return PlusScorer(learned.rules, learned.plus, learned.feature, paths, embedding, config.threads)
     return make_scorer(learned.rules, learned.weights, config, embedding, learned.answer_weight)
 
 
@@ -54,7 +58,7 @@ def validation_mrr_by_weight(
     """Validation MRR of rules + weight * embedding for each weight >= 0; at most so many facts are asked."""
     graph, known = dataset.graph("train"), KnownAnswers(dataset.graph("all"))
     sums, asked = np.zeros(len(weights)), 0
-    for heads, relations, answers in _queries(dataset, most_facts):
+    for heads, relations, answers in validation_queries(dataset, most_facts):
         is_new = np.append(True, (np.diff(heads) != 0) | (np.diff(relations) != 0))  # not the last question
         question, questions = np.cumsum(is_new) - 1, (heads[is_new], relations[is_new])
         by_rules = rules.score(graph, *questions)[question]  # [B, E]
@@ -68,7 +72,7 @@ def validation_mrr_by_weight(
     return [float(total) / max(asked, 1) for total in sums]
 
 
-def _queries(
+def validation_queries(
     dataset: Dataset, most_facts: int
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
     """Heads, relations and answers of validation queries in both directions, some at a time.
