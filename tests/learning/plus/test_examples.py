@@ -1,5 +1,7 @@
 """Training queries with some of their candidates, against the whole problem."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def problem_of(relation):
 
 def rows(ptr, rule, value):
     """What each candidate is reached by, as something that compares."""
-    spans = zip(ptr[:-1], ptr[1:], strict=True)
+    spans = pairwise(ptr)
     return [tuple(zip(rule[a:b].tolist(), value[a:b].tolist(), strict=True)) for a, b in spans]
 
 
@@ -43,7 +45,9 @@ def test_with_room_for_all_candidates_it_is_the_whole_problem():
         answers = [r for r, k in zip(rows(*problem[1:4]), kept, strict=True) if k]
         own = [batch for batch in batches if batch.relation == relation]
         found = [rows(*batch[2:5]) for batch in own]
-        targets = [r for rs, b in zip(found, own, strict=True) for r, t in zip(rs, b.target, strict=True) if t]
+        targets = [
+            r for rs, b in zip(found, own, strict=True) for r, t in zip(rs, b.target, strict=True) if t
+        ]
         assert sorted(targets) == sorted(answers)
         spans = list(zip(problem.query_ptr[:-1], problem.query_ptr[1:], strict=True))
         wrong = sum(int((problem.label[a:b] == WRONG).sum()) for a, b in spans if kept[a:b].any())
@@ -96,7 +100,9 @@ def test_other_answers_share_the_target():
 
 
 def test_threads_change_nothing():
-    for one, other in zip(batches_of(random=1, strongest=1), batches_of(2, random=1, strongest=1), strict=True):
+    for one, other in zip(
+        batches_of(random=1, strongest=1), batches_of(2, random=1, strongest=1), strict=True
+    ):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
 

@@ -14,7 +14,10 @@ DIM = 3
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums(seed, dtype):
     rng, columns = np.random.default_rng(seed), random_candidates(seed)
-    vectors, upstream = rng.normal(size=(NUM_RULES, DIM)).astype(dtype), rng.normal(size=(7, DIM)).astype(dtype)
+    vectors, upstream = (
+        rng.normal(size=(NUM_RULES, DIM)).astype(dtype),
+        rng.normal(size=(7, DIM)).astype(dtype),
+    )
     expected = reference.sum_rules(*columns, vectors)
     np.testing.assert_allclose(kernels.sum_rules(*columns, vectors), expected, rtol=1e-4, atol=1e-5)
     found = kernels.sum_rules_gradient(*columns, vectors, upstream)
