@@ -83,15 +83,15 @@ class Examples:
         grounder = Grounder(self.graph, self.rules, threads=1, chunk_queries=self.settings.batch_queries)
         values = RuleValues(self.rules, self.feature, self.paths)
         batches: list[Batch] = []
-        work = in_order(lambda block: self._block(grounder, values, block), blocks, threads, len, 10**6)
+        work = in_order(lambda block: self.batches_of(grounder, values, block), blocks, threads, len, 10**6)
         for done, made in enumerate(work, start=1):
             batches += made
             if progress is not None:
                 progress(done, len(blocks))
         return batches
 
-    def _block(self, grounder: Grounder, values: RuleValues, queries: Queries) -> list[Batch]:
-        """The batches of one relation."""
+    def batches_of(self, grounder: Grounder, values: RuleValues, queries: Queries) -> list[Batch]:
+        """The batches of queries of one relation."""
         relation = int(queries[0, 1])
         rng = np.random.default_rng([self.seed, relation])
         queries = queries[rng.permutation(len(queries))]
