@@ -8,7 +8,7 @@ import pytest
 FOLDER = Path(__file__).parents[1] / "experiments"
 sys.path.insert(0, str(FOLDER))
 
-from experiment import experiment_names, load_experiment  # noqa: E402
+from experiment import ROTATE, experiment_names, load_experiment  # noqa: E402
 
 
 def test_one_file_for_each_dataset_of_the_paper():
@@ -20,9 +20,9 @@ def test_experiment_files(name):
     experiment = load_experiment(name)
     assert experiment.dataset == name
     assert "ICLR 2021" in experiment.source
-    assert set(experiment.published["both"]) == {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
+    assert set(experiment.published["rnnlogic"]["both"]) == {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
     assert {"ours", "paper"} <= set(experiment.settings)
-    for setting in experiment.settings:
+    for setting in set(experiment.settings) - {ROTATE}:
         assert experiment.config(setting, seed=3).seed == 3
     assert experiment.config("paper", 0).predictor.feature == "count"
     assert experiment.config("paper", 0).em.selected == 300

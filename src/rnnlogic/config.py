@@ -187,6 +187,9 @@ class Config(_Settings):
     seed: int = 0
     threads: int | None = Field(None, description="Threads; all cores if not given")
     max_length: int = Field(3, ge=1, le=8, description="Longest rule body")
+    generate: bool = Field(True, description="Look for rules; if not, only weigh those that are given")
+    pinned: tuple[str, ...] = Field((), description="Rules that are surely among the final ones")
+    banned: tuple[str, ...] = Field((), description="Patterns of rules that are never used: r <- * & ...")
     mine: MineSettings = MineSettings()
     generator: GeneratorSettings = GeneratorSettings()
     predictor: PredictorSettings = PredictorSettings()

@@ -21,6 +21,7 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain import DETAILED, Explanation, explain
 from rnnlogic.grounding.scorer import AnswerScorer
 from rnnlogic.learning.embedding import Given, embedding_of, obtain_embedding, save_with_run
+from rnnlogic.learning.given import RuleSource, edits_of, rule_lines, rules_of_fit
 from rnnlogic.learning.runs import Run
 from rnnlogic.learning.scorers import scorer_of
 from rnnlogic.presets import preset_for
@@ -82,6 +83,8 @@ class RNNLogic:
         max_minutes: float | None = None,
         restart: bool = False,
         embeddings: Given = None,
+        rules: RuleSource | None = None,
+        generate: bool = True,
     ) -> RNNLogic:
         """Learn from anything that `load_dataset` takes.
 
@@ -89,6 +92,9 @@ class RNNLogic:
         finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
         `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
         without it they train one first.
+
+        `rules` (a rule file, a run folder, a `RuleSet`, texts) are surely among the final ones; with
+        `generate=False` they are all there is, and only their weights are learned.
         """
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore
@@ -96,13 +102,16 @@ class RNNLogic:
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         data = load_dataset(dataset)
         config = self._given or preset_for(data, self._variant)
-        folder = None if run is None else Run.start(run, data, config, restart)
+        config = config if generate else changed(config, {"generate": False})
+        given = rules_of_fit(rules, data.vocab, None if restart else run)
+        edits_of(config, given, data.vocab)  # tells what is wrong before anything is written
+        folder = None if run is None else Run.start(run, data, config, restart, rule_lines(given, data.vocab))
         embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
         if folder is not None and folder.finished:
             learned = folder.learned()
         else:
             store: Store = folder or MemoryStore()
-            learned = learn(data, config, store, progress or _silent, deadline, embedding)
+            learned = learn(data, config, store, progress or _silent, deadline, embedding, given)
             if folder is not None:
                 folder.finish(learned)
         return self._take(data, config, learned, embedding)

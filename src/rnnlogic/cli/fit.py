@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.options import AsJson, BanOption
 from rnnlogic.cli.output import print_json, print_pairs
 from rnnlogic.cli.progress import StageProgress
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.learning.runs import Run
     from rnnlogic.model import RNNLogic
+    from rnnlogic.rules.ruleset import RuleSet
 
 STOPPED = 130  # exit code of Ctrl-C
 
@@ -50,6 +51,19 @@ def fit(
         Path | None,
         typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; else rnnlogic-emb trains one first."),
     ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|RUN", help="Rules to use for certain (plus: only these): a file, or a run."
+        ),
+    ] = None,
+    no_generate: Annotated[
+        bool, typer.Option("--no-generate", help="Look for no other rules: learn weights only.")
+    ] = False,
+    pin: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Use this rule for certain; repeatable.")
+    ] = None,
+    ban: BanOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: Annotated[
@@ -58,7 +72,7 @@ def fit(
     restart: Annotated[bool, typer.Option("--restart", help="Drop what RUN holds and begin anew.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn rules from a knowledge graph.
+    """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
 
     Run the same command again to go on with a fit that was stopped.
     """
@@ -68,8 +82,11 @@ def fit(
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=True)
     settings = _settings(dataset, config, variant, changes or [], seed, threads)
+    only_given = no_generate or (settings.is_plus and rules is not None)
+    settings = _edited(settings, pin or [], ban or [], only_given)
+    given = None if rules is None else _given(rules, dataset)
     with stoppable("run the same command again to go on"):
-        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings)
+        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings, given)
     summary = _summary(model, output)
     if as_json:
         print_json(summary | {"was_finished": was_finished})
@@ -84,6 +101,7 @@ def fit_run(
     max_minutes: float | None = None,
     restart: bool = False,
     embeddings: Path | None = None,
+    rules: RuleSet | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
     from rnnlogic.learning.runs import Run
@@ -94,7 +112,7 @@ def fit_run(
         typer.echo(f"going on with the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
-        model.fit(dataset, folder, progress, max_minutes, restart, embeddings)
+        model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules)
         _measure(model, Run.open(folder), progress)
     return model, was_finished
 
@@ -125,6 +143,23 @@ def _settings(
     direct = {"variant": variant, "seed": seed, "threads": threads}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
     return override(config, wanted) if wanted else config
+
+
+def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: bool) -> Config:
+    from rnnlogic.config import changed
+
+    rules = {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)}
+    return changed(config, rules | ({"generate": False} if no_generate else {}))
+
+
+def _given(source: Path, dataset: Dataset) -> RuleSet:
+    """Rules of a file or a run; what was dropped is told."""
+    from rnnlogic.learning.given import read_given
+
+    given = read_given(source, dataset.vocab)
+    for note in given.notes:
+        typer.echo(f"note: {note}", err=True)
+    return given.rules
 
 
 def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
