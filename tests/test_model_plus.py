@@ -79,6 +79,28 @@ def test_the_embedding_ranks_what_no_rule_reaches(with_embedding):
     assert max(np.bincount(model.learned.rules.heads)) == 5
 
 
+class Alphabet:
+    """Finds later entities better, whatever is asked."""
+
+    def score(self, graph, heads, relations):
+        return np.tile(np.arange(graph.num_entities, dtype=float), (len(heads), 1))
+
+
+def test_any_model_may_take_part_by_its_scores(tmp_path):
+    plus = {"answer_weights": (1000.0,), "path_scores": False, "epochs": 1}
+    config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
+    rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
+    model = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
+    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    assert [answer.entity for answer in answers] == list(reversed(DATA.vocab.entities))
+    with pytest.raises(RNNLogicError, match="cannot be kept in a run folder"):
+        model.save(tmp_path / "one")
+    with pytest.raises(RNNLogicError, match="cannot be kept in a run folder: fit without one"):
+        RNNLogic(config).fit(DATA, tmp_path / "two", embeddings=Alphabet())
+    with pytest.raises(RNNLogicError, match=r"only RotatE can score paths.*plus.path_scores=false"):
+        RNNLogic(changed(config, {"plus": {"path_scores": True}})).fit(DATA, embeddings=Alphabet())
+
+
 def test_embeddings_of_no_use_are_refused():
     with pytest.raises(RNNLogicError, match="variant plus has no use for them: take plus-emb"):
         RNNLogic(CONFIG).fit(DATA, embeddings=EMBEDDING)

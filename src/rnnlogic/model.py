@@ -28,7 +28,7 @@ from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
-    from rnnlogic.embeddings.rotate import RotatE
+    from rnnlogic.evaluation.evaluate import Scorer
     from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
@@ -67,7 +67,7 @@ class RNNLogic:
         self._config = self._given
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
-        self._embedding: RotatE | None = None
+        self._embedding: Scorer | None = None
         self._scorer: AnswerScorer | None = None
 
     def __repr__(self) -> str:
@@ -91,7 +91,8 @@ class RNNLogic:
         With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
         finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
         `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
-        without it they train one first.
+        without it they train one first. For `plus-emb` without path scores it may be anything that scores
+        answers, such as a `PyKEENScorer`; such a fit has no run folder.
 
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are surely among the final ones; with
         `generate=False` they are all there is, and only their weights are learned.
@@ -217,7 +218,7 @@ class RNNLogic:
         return _fitted(self._scorer)
 
     def _take(
-        self, dataset: Dataset, config: Config, learned: Learned, embedding: RotatE | None = None
+        self, dataset: Dataset, config: Config, learned: Learned, embedding: Scorer | None = None
     ) -> RNNLogic:
         self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
         self._scorer = scorer_of(learned, config, embedding)

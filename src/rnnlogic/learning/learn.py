@@ -16,7 +16,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.errors import RNNLogicError
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
@@ -33,7 +33,7 @@ from rnnlogic.learning.result import (
     unpack_learned,
     unpack_rules,
 )
-from rnnlogic.learning.scorers import make_scorer, path_model, validation_mrr_by_weight
+from rnnlogic.learning.scorers import make_scorer, path_model_of, validation_mrr_by_weight
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.mine import PathSearch, find_candidates
 from rnnlogic.rules.patterns import Banned
@@ -48,7 +48,7 @@ def learn(
     store: Store,
     progress: Progress,
     deadline: float | None = None,
-    embedding: RotatE | None = None,
+    embedding: Scorer | None = None,
     given: RuleSet | None = None,
 ) -> Learned:
     """Learn weighted rules; stages found in the store are not done again.
@@ -76,15 +76,13 @@ class _Job:
     store: Store
     progress: Progress
     threads: int
-    embedding: RotatE | None
+    embedding: Scorer | None
     edits: Edits
 
     @property
     def paths(self) -> PathModel | None:
         """What scores paths; None if all count alike."""
-        if self.embedding is None or not self.config.scores_paths:
-            return None
-        return path_model(self.embedding, self.config.paths)
+        return path_model_of(self.embedding, self.config)
 
     def weighted_rules(self, deadline: float | None) -> Learned:
         """All stages of RNNLogic."""
@@ -230,7 +228,7 @@ class _Job:
     def answer_weight(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """How much of the embedding's own score is added to that of the rules: given, or by validation."""
         given, tried = self.config.paths.answer_weight, self.config.paths.answer_weights
-        if self.embedding is None or self.config.is_plus:
+        if not isinstance(self.embedding, RotatE) or self.config.is_plus:
             return 0.0
         if given is not None or not len(self.dataset.valid):
             return given or 0.0

@@ -12,7 +12,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.paths.scorer import PathRuleScorer
 from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.evaluation.evaluate import KnownAnswers
+from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.grounding.scorer import AnswerScorer, RuleScorer
@@ -29,25 +29,32 @@ def path_model(embedding: RotatE, settings: PathSettings) -> PathModel:
     return PathModel(embedding, delta, settings.temperature, settings.distance)
 
 
+def path_model_of(embedding: Scorer | None, config: Config) -> PathModel | None:
+    """How paths are scored; None if all count alike."""
+    if not isinstance(embedding, RotatE) or not config.scores_paths:
+        return None
+    return path_model(embedding, config.paths)
+
+
 def make_scorer(
     rules: RuleSet,
     weights: NDArray[np.float64],
     config: Config,
-    embedding: RotatE | None = None,
+    embedding: Scorer | None = None,
     answer_weight: float = 0.0,
 ) -> AnswerScorer:
     """Weighted rules as a scorer, with path scores where there is an embedding."""
     feature = config.predictor.feature
-    if embedding is None or not config.scores_paths:
+    paths = path_model_of(embedding, config)
+    if paths is None:
         return RuleScorer(rules, weights, feature, config.threads)
-    paths = path_model(embedding, config.paths)
     return PathRuleScorer(rules, weights, feature, paths, answer_weight, config.threads)
 
 
-def scorer_of(learned: Learned, config: Config, embedding: RotatE | None = None) -> AnswerScorer:
+def scorer_of(learned: Learned, config: Config, embedding: Scorer | None = None) -> AnswerScorer:
     """The scorer of a finished fit."""
     if learned.plus is not None:
-        paths = path_model(embedding, config.paths) if embedding and config.scores_paths else None
+        paths = path_model_of(embedding, config)
         return PlusScorer(learned.rules, learned.plus, learned.feature, paths, embedding, config.threads)
     return make_scorer(learned.rules, learned.weights, config, embedding, learned.answer_weight)
 
