@@ -90,6 +90,17 @@ def test_the_unreached_are_one_candidate():
         np.testing.assert_allclose(np.add.reduceat(batch.target, batch.query_ptr[:-1]), 1)
 
 
+def test_values_of_answers_may_be_discounted():
+    settings = PlusSettings(strongest=10**6, batch_queries=4)
+    both = [
+        Examples(GRAPH, LEARNED.rules, LEARNED.weights, "count", settings, 0, None, discount).batches(1)
+        for discount in (1.0, 0.25)
+    ]
+    for one, other in zip(*both, strict=True):
+        factor = np.repeat(np.where(one.target > 0, 0.25, 1), np.diff(one.candidate_ptr))
+        np.testing.assert_allclose(other.value, factor * one.value)
+
+
 def test_other_answers_share_the_target():
     batches = batches_of(loss="multi", label_smoothing=0.1)
     shares = np.concatenate([batch.target for batch in batches])

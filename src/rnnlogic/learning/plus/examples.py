@@ -62,6 +62,7 @@ class Examples:
     settings: PlusSettings
     seed: int
     paths: PathModel | None = None
+    answer_discount: float = 1.0  # values of the answer are multiplied with it, as for psi
 
     @cached_property
     def _places(self) -> NDArray[np.integer]:
@@ -111,6 +112,8 @@ class Examples:
         label = label_candidates(self.graph.arrays, relation, heads, answers, query_ptr, found.entity, True)
         results = Results(heads, query_ptr, found.entity, found.ptr, found.rule)
         value, _ = values(relation, found.count, results)
+        if self.answer_discount != 1:
+            value[np.repeat(label == ANSWER, np.diff(found.ptr))] *= np.float32(self.answer_discount)
         sums = np.add.reduceat(self.psi[found.rule] * value, found.ptr[:-1]) if len(value) else np.empty(0)
         parts = [
             self._choose(int(first), label[first:last], sums[first:last], rng)

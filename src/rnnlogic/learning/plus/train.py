@@ -57,10 +57,16 @@ class PlusTask:
 
     def examples(self) -> Examples:
         """The training queries."""
-        config = self.config
-        graph = self.dataset.graph("train")
+        config, predictor = self.config, self.config.predictor
         return Examples(
-            graph, self.rules, self.psi, config.predictor.feature, config.plus, config.seed, self.paths
+            self.dataset.graph("train"),
+            self.rules,
+            self.psi,
+            predictor.feature,
+            config.plus,
+            config.seed,
+            self.paths,
+            predictor.answer_discount,
         )
 
     def scorer(self, parameters: PlusParameters) -> PlusScorer:
