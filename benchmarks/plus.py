@@ -81,19 +81,19 @@ def dense(work: Work, settings: PlusSettings) -> tuple[float, list[float]]:
     losses = []
     started = time.process_time()
     for block in work.blocks:
-        loss = dense_loss(work, network, block)
+        loss, reached = dense_loss(work, network, block)
         optimizer.zero_grad(set_to_none=True)
-        (loss / len(block)).backward()
+        (loss / reached).backward()
         optimizer.step()
         losses.append(float(loss.detach()))
     return time.process_time() - started, losses
 
 
-def dense_loss(work: Work, network: PlusNetwork, queries: NDArray[np.int32]) -> Tensor:
-    """Summed loss of queries of one relation whose answer is reached."""
+def dense_loss(work: Work, network: PlusNetwork, queries: NDArray[np.int32]) -> tuple[Tensor, int]:
+    """Summed loss of the queries of one relation whose answer is reached, and how many those are."""
     relation = int(queries[0, 1])
     counts = dense_counts(work, queries)  # [k, E, q]
-    loss = torch.zeros(())
+    loss, number = torch.zeros(()), 0
     for q, (head, _, answer) in enumerate(queries.tolist()):
         reached = counts[:, :, q]
         known = torch.zeros(work.graph.num_entities, dtype=torch.bool)
@@ -104,7 +104,8 @@ def dense_loss(work: Work, network: PlusNetwork, queries: NDArray[np.int32]) -> 
         if is_answer.any():
             scores = dense_scores(network, relation, torch.log1p(reached[:, candidates]).T)
             loss = loss - torch.log_softmax(scores, dim=0)[is_answer].sum()
-    return loss
+            number += 1
+    return loss, number
 
 
 def dense_counts(work: Work, queries: NDArray[np.int32]) -> Tensor:

@@ -5,8 +5,11 @@ import pytest
 
 from rnnlogic.config import changed
 from rnnlogic.errors import RNNLogicError
+from rnnlogic.learning.plus.train import PlusTask
 from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
+from rnnlogic.presets import load_preset, preset_names
+from rnnlogic.rules.ruleset import RuleSet
 
 from .embeddings.paths.oracles import random_embedding
 from .family import family, tiny_config
@@ -52,6 +55,24 @@ def test_a_stopped_fit_goes_on_with_the_network(folder, monkeypatch):
     after = RNNLogic(CONFIG).fit(DATA, folder).learned
     np.testing.assert_array_equal(after.weights, before.weights)
     np.testing.assert_array_equal(after.plus.vectors, before.plus.vectors)
+
+
+@pytest.mark.parametrize("variant", ["plus", "plus-emb"])
+def test_packaged_settings(variant):
+    for name in preset_names():
+        config, plain = load_preset(name, variant), load_preset(name)
+        assert config.variant == variant
+        assert (config.final, config.em, config.max_length) == (plain.final, plain.em, plain.max_length)
+    assert load_preset("kinship", "plus-emb").paths == load_preset("kinship", "rnnlogic-emb").paths
+
+
+@pytest.mark.parametrize(
+    ("variant", "given", "expected"), [("plus", None, False), ("plus-emb", None, True), ("plus", True, True)]
+)
+def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
+    config = changed(CONFIG, {"variant": variant, "plus": {"unreached": given}})
+    task = PlusTask(DATA, RuleSet.from_rules([]), np.empty(0), config, 1)
+    assert task.examples().settings.unreached is expected
 
 
 def test_the_explanation_says_what_its_numbers_are(folder):

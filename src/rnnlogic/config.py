@@ -154,8 +154,10 @@ class PlusSettings(_Settings):
         description="Other known answers of a query are left out, or share the target with its answer",
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="Share of the target for all candidates")
-    unreached: bool = Field(
-        False, description="The entities that no rule reaches take part in the softmax, as one candidate"
+    unreached: bool | None = Field(
+        None,
+        description="Whether entities that no rule reaches take part in the softmax, as one candidate; not "
+        "given: if an embedding takes part",
     )
     queries_per_relation: int = Field(1000, ge=1, description="Training queries per relation, at most")
     strongest: int = Field(64, ge=0, description="Wrong candidates of a query: so many with the highest sums")

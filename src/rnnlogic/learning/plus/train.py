@@ -16,7 +16,7 @@ from rnnlogic.config import Config, PlusSettings
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.learning.plus.eta import choose_eta
+from rnnlogic.learning.plus.eta import choose_eta, reciprocal_ranks
 from rnnlogic.learning.plus.examples import Batch, Examples
 from rnnlogic.learning.plus.network import PlusNetwork
 from rnnlogic.learning.plus.parameters import PlusParameters
@@ -58,12 +58,13 @@ class PlusTask:
     def examples(self) -> Examples:
         """The training queries."""
         config, predictor = self.config, self.config.predictor
+        unreached = config.has_embedding if config.plus.unreached is None else config.plus.unreached
         return Examples(
             self.dataset.graph("train"),
             self.rules,
             self.psi,
             predictor.feature,
-            config.plus,
+            config.plus.model_copy(update={"unreached": unreached}),
             config.seed,
             self.paths,
             predictor.answer_discount,
@@ -98,9 +99,13 @@ class PlusTask:
         return best
 
     def valid_mrr(self, parameters: PlusParameters) -> float:
-        """Validation MRR by rules alone, on a sample if the split is large."""
-        most = self.config.plus.valid_facts
-        return evaluate(self.scorer(parameters), self.dataset, "valid", most_facts=most).metrics()["mrr"]
+        """Validation MRR, with the best eta if an embedding takes part; on a sample if the split is large."""
+        most, scorer = self.config.plus.valid_facts, self.scorer(parameters)
+        if self.embedding is None:
+            return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
+        tried = self.config.plus.answer_weights
+        sums, asked = reciprocal_ranks(scorer, self.embedding, self.dataset, tried, most)
+        return float((sums.sum(axis=0) / max(1, asked.sum())).max())
 
 
 def strongest_rules(learned: Learned, number: int | None, refit: Refit) -> Learned:
