@@ -16,7 +16,9 @@ TopOption = Annotated[int | None, typer.Option("--top", help="Only the heaviest 
 BanOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--ban", metavar="PATTERN", help="Use no such rules: 'treats <- * & causes', '* <- isa & ...'."
+        "--ban",
+        metavar="PATTERN",
+        help="Use no such rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -69,9 +69,12 @@ def rules_of_fit(source: RuleSource | None, vocab: Vocab, run: str | Path | None
     """The rules given to a fit; without a source, those that its run began with, if there are any."""
     if source is not None:
         return read_given(source, vocab).rules
-    if run is not None and Run.exists(run):
+    if run is None or not Run.exists(run):
+        return RuleSet.from_rules([])
+    try:
         return RuleSet.from_text(Run.open(run).given(), vocab)
-    return RuleSet.from_rules([])
+    except RuleError as error:
+        raise RuleError(f"{run}: the rules it was given do not suit this dataset: {error}") from None
 
 
 def rule_lines(rules: RuleSet, vocab: Vocab) -> str:
