@@ -117,7 +117,6 @@ class Examples:
         value, phi = values(relation, found.count, results)
         weighted = self.psi[found.rule] * (value if phi is None else value * phi)
         sums = np.add.reduceat(weighted, found.ptr[:-1]) if len(value) else np.empty(0)
-        sums[label == ANSWER] *= self.answer_discount
         parts = [
             self._choose(int(first), label[first:last], sums[first:last], rng)
             for first, last in pairwise(query_ptr)

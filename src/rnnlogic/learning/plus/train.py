@@ -58,7 +58,7 @@ class PlusTask:
 
     def examples(self) -> Examples:
         """The training queries."""
-        config, predictor = self.config, self.config.predictor
+        config = self.config
         if self.paths is not None and config.plus.linear == "trained":
             raise RNNLogicError(
                 "plus.linear=trained does not go with path scores: take fixed, or plus.path_scores=false"
@@ -68,11 +68,10 @@ class PlusTask:
             self.dataset.graph("train"),
             self.rules,
             self.psi,
-            predictor.feature,
+            config.predictor.feature,
             config.plus.model_copy(update={"unreached": unreached}),
             config.seed,
             self.paths,
-            predictor.answer_discount,
         )
 
     def scorer(self, parameters: PlusParameters) -> PlusScorer:
