@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +25,7 @@ from rnnlogic.learning.runs import Run
 from rnnlogic.learning.scorers import scorer_of
 from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
+from rnnlogic.transfer import Transfer, dataset_with, transfer
 
 if TYPE_CHECKING:
     from rnnlogic.embeddings.rotate import RotatE
@@ -68,6 +69,7 @@ class RNNLogic:
         self._learned: Learned | None = None
         self._embedding: RotatE | None = None
         self._scorer: AnswerScorer | None = None
+        self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
 
     def __repr__(self) -> str:
         if self._dataset is None or self._learned is None:
@@ -168,9 +170,47 @@ class RNNLogic:
         evidence: Evidence = "train",
         sides: Side = "both",
         progress: EvaluationProgress | None = None,
+        negatives: int | None = None,
+        seed: int = 0,
     ) -> Report:
-        """Rank the answers of a split by the rules."""
-        return evaluate(self.scorer, self.dataset, split, evidence, sides, progress=progress)
+        """Rank the answers of a split by the rules, among all entities or so many sampled ones."""
+        return evaluate(
+            self.scorer,
+            self.dataset,
+            split,
+            evidence,
+            sides,
+            progress=progress,
+            negatives=negatives,
+            seed=seed,
+        )
+
+    def on(self, graph: Any) -> RNNLogic:
+        """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
+
+        Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
+        match and how many rules were dropped for it.
+        """
+        if self._embedding is not None:
+            raise RNNLogicError(
+                f"this model cannot move to another graph: variant {self.config.variant} scores paths with "
+                "an embedding, which knows only the entities it was trained with; use variant rnnlogic"
+            )
+        dataset = load_dataset(graph)
+        learned, report = transfer(self.learned, self.dataset.vocab, dataset)
+        moved = RNNLogic(self.config)._take(dataset, self.config, learned)
+        moved.transfer = report
+        return moved
+
+    def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
+        """A model whose evidence holds these facts (head, relation, tail) too; this one stays as it is.
+
+        Nothing is learned anew, so it is quick. New entities are welcome, except where there is an embedding.
+        """
+        dataset = dataset_with(self.dataset, facts, new_entities=self._embedding is None)
+        more = RNNLogic(self.config)._take(dataset, self.config, self.learned, self._embedding)
+        more.transfer = self.transfer
+        return more
 
     def save(self, folder: str | Path) -> Path:
         """Write a run folder that `load` reads back; it must be new or empty."""
