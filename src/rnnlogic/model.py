@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +28,9 @@ from rnnlogic.rules.rule import format_rule
 from rnnlogic.transfer import Transfer, dataset_with, transfer
 
 if TYPE_CHECKING:
+    from rnnlogic.completion.calibration import Calibration
+    from rnnlogic.completion.complete import NewFact
+    from rnnlogic.data.vocab import Vocab
     from rnnlogic.embeddings.rotate import RotatE
     from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
@@ -69,6 +72,7 @@ class RNNLogic:
         self._learned: Learned | None = None
         self._embedding: RotatE | None = None
         self._scorer: AnswerScorer | None = None
+        self._calibration: Calibration | None = None
         self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
 
     def __repr__(self) -> str:
@@ -185,6 +189,33 @@ class RNNLogic:
             seed=seed,
         )
 
+    def complete(
+        self,
+        relation: str | None = None,
+        min_probability: float = 0.0,
+        most: int = 1000,
+        evidence: Evidence = "all",
+        progress: Progress | None = None,
+    ) -> Iterator[NewFact]:
+        """The most probable facts that the evidence does not hold, best first, each with a reason.
+
+        They come one by one once all questions have been asked; memory does not grow with their number.
+        """
+        from rnnlogic.completion.complete import complete
+
+        wanted = _relations(self.dataset.vocab, relation)
+        calibration, graph = self.calibration(progress), self.dataset.graph(evidence)
+        limits = min_probability, most, progress or _silent
+        return complete(graph, self.dataset.vocab, self.scorer, calibration, wanted, *limits)
+
+    def calibration(self, progress: Progress | None = None) -> Calibration:
+        """How probable proposed facts are, fitted on the validation facts; done once."""
+        from rnnlogic.completion.calibration import calibrate
+
+        if self._calibration is None:
+            self._calibration = calibrate(self.dataset, self.scorer, progress or _silent, self.config.seed)
+        return self._calibration
+
     def on(self, graph: Any) -> RNNLogic:
         """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
 
@@ -251,7 +282,7 @@ class RNNLogic:
         self, dataset: Dataset, config: Config, learned: Learned, embedding: RotatE | None = None
     ) -> RNNLogic:
         self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
-        self._scorer = scorer_of(learned, config, embedding)
+        self._scorer, self._calibration = scorer_of(learned, config, embedding), None
         return self
 
     def _info(self, i: int) -> RuleInfo:
@@ -265,6 +296,16 @@ class RNNLogic:
             int(learned.support[i]),
             float(learned.confidence[i]),
         )
+
+
+def _relations(vocab: Vocab, name: str | None) -> list[int]:
+    """Ids of one relation or of all, without inverses."""
+    if name is None:
+        return list(range(vocab.num_relations))
+    relation = vocab.relation_id(name)
+    if relation >= vocab.num_relations:
+        raise RNNLogicError(f"facts are written the way round that the graph has them: ask for {name[:-3]!r}")
+    return [relation]
 
 
 def _fitted(part: Part | None) -> Part:
