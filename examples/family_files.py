@@ -8,8 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from family_tree import Fact, make_family
 
+from family_tree import Fact, make_family
 from rnnlogic.atomic import write_atomically
 
 FOLDER = Path(__file__).parent

@@ -1,6 +1,6 @@
 """Are proposed facts true? Completes the training graph of finished runs and looks among the facts held back.
 
-    python experiments/complete.py runs/experiments/umls/ours/seed-0 runs/experiments/wn18rr/ours/seed-0 [--json]
+    python experiments/complete.py runs/experiments/{umls,wn18rr}/ours/seed-0 [--json]
 
 Evidence train; a proposal is true if it is in valid or test, so a true fact that is missing from the whole
 dataset counts as false. Probabilities are fitted on valid, without a look at test.

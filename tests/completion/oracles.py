@@ -27,7 +27,9 @@ def random_case(seed: int, num_entities=7, num_relations=2, facts=14, rules=10):
 def random_model(seed: int, width: int, num_relations: int) -> ProbabilityModel:
     rng = np.random.default_rng(seed)
     scale = rng.uniform(0.5, 2, width)
-    columns = (rng.normal(size=width), scale, rng.normal(size=width), rng.normal(size=num_relations))
+    ceiling = np.full(width, np.inf)
+    ceiling[0] = 0.5
+    columns = (ceiling, rng.normal(size=width), scale, rng.normal(size=width), rng.normal(size=num_relations))
     return ProbabilityModel(*columns, constant=float(rng.normal()))
 
 
@@ -39,7 +41,8 @@ def random_calibration(seed: int, num_relations: int) -> Calibration:
 
 def value(model: ProbabilityModel, features: list[float], relation: int) -> float:
     """The logit by definition."""
-    standard = [(f - m) / s for f, m, s in zip(features, model.mean, model.scale, strict=True)]
+    capped = [min(f, c) for f, c in zip(features, model.ceiling, strict=True)]
+    standard = [(f - m) / s for f, m, s in zip(capped, model.mean, model.scale, strict=True)]
     total = math.fsum(w * z for w, z in zip(model.weights, standard, strict=True))
     return total + model.offsets[relation] + model.constant
 

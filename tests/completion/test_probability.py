@@ -92,5 +92,17 @@ def test_bins_by_hand(seed):
     assert [row["facts"] for row in found.table()] == [round(one.facts) for one in found.bins]
 
 
+def test_beyond_the_facts_found_a_score_says_no_more():
+    sample, _, _ = synthetic(0.5)
+    model = fit_probability(sample, 0.5, 4, limited=[0])
+    highest = np.quantile(sample.features[sample.is_found, 0], 0.9)
+    rows = np.array([[highest - 1, 0.0, -1.0], [highest, 0.0, -1.0], [highest + 100, 9.0, -1.0]])
+    low, top, above = model.probabilities(rows, 0)
+    assert low < top
+    assert above < top  # the second feature still counts, and against it
+    rows[2, 1] = 0.0
+    assert model.probabilities(rows, 0)[2] == pytest.approx(top)
+
+
 def test_sigmoid_without_overflow():
     assert sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist() == [0.0, 0.5, 1.0]

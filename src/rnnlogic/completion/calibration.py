@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.completion.candidates import FEATURES, Candidates, candidates, features_of
+from rnnlogic.completion.candidates import FEATURES, LIMIT, NEW, SCORE, Candidates, candidates, features_of
 from rnnlogic.completion.probability import (
     ProbabilityModel,
     Reliability,
     Sample,
     cross_validated,
     fit_probability,
+    sigmoid,
 )
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph, Triples
@@ -28,8 +29,8 @@ from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding.scorer import AnswerScorer
 from rnnlogic.rules.ruleset import RuleSet
 
-QUESTIONS = 100_000  # sampled, besides those with validation facts
-LIKELY, OTHERS = 5.0, 1.0  # facts kept of a question: about so many by their softmax, and so many at random
+QUESTIONS = 60_000  # sampled, besides those with validation facts
+LIKELY, OTHERS = 4.0, 1.0  # facts kept of a question: about so many by their softmax, and so many at random
 SECOND_LOOK = 20_000  # facts for which the inverse question is asked too
 
 Progress = Callable[[str, int, int, str], None]  # stage, pieces done, pieces in all, note
@@ -74,7 +75,7 @@ def calibrate(dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: 
             f"dataset {dataset.name!r}: rules reach none of its {len(valid):,} validation facts, so there is "
             "nothing to fit probabilities on; learn more or longer rules, or hold more facts back"
         )
-    one_way = fit_probability(rows.sample, share, num_relations)
+    one_way = fit_probability(rows.sample, share, num_relations, [SCORE])
     chosen, sample = _thinned(rows.sample, one_way, random)
     facts = rows.facts[chosen]
     back, is_reached = second_look(graph, scorer, facts, progress, "calibrate 2/2")
@@ -85,8 +86,9 @@ def calibrate(dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: 
         sample.weight,
         sample.group,
     )
-    both_ways = fit_probability(both, share, num_relations)
-    checked = cross_validated(both, share, num_relations)
+    scores = [SCORE, len(FEATURES) + SCORE]
+    both_ways = fit_probability(both, share, num_relations, scores)
+    checked = cross_validated(both, share, num_relations, scores)
     return Calibration(one_way, both_ways, share, checked, reached, len(valid))
 
 
@@ -183,7 +185,7 @@ def _thin(
     block: Candidates, is_found: NDArray[np.bool_], weights: NDArray[np.float64], random: np.random.Generator
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Which candidates to keep, all that are found among them, and how many each of them stands for."""
-    likely = 1 / (1 + np.exp(-block.features[:, 2]))
+    likely = sigmoid(block.features[:, NEW]) - 1 / (1 + np.exp(LIMIT))
     chance = np.minimum(LIKELY * likely + OTHERS / block.answers, 1.0)
     chance[is_found] = 1.0
     kept = np.flatnonzero(random.random(len(chance)) < chance)

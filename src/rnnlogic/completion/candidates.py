@@ -18,6 +18,7 @@ FEATURES = (
     "log(1 + known answers)",
     "is a loop",
 )
+SCORE, NEW = 0, 2  # places among them
 LIMIT = 6.0  # largest logit
 
 

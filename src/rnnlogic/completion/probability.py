@@ -7,7 +7,7 @@ its features, so the chance that a fact x is found is share * p(x): its likeliho
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many facts' worth
+CEILING = 0.9  # quantile of the facts found at which a feature is cut off
 BINS = 10
 LEAST = 0.1  # facts less probable than that do not count in the calibration error
 FOLDS = 5
@@ -24,8 +25,12 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ProbabilityModel:
-    """p = sigmoid(weights * features + offset of the relation)."""
+    """p = sigmoid(weights * features + offset of the relation), with features up to a ceiling.
 
+    Scores have no limit, but beyond those of nearly all facts found nobody has seen what more of it means.
+    """
+
+    ceiling: Values  # [features]
     mean: Values  # [features]
     scale: Values  # [features]
     weights: Values  # [features]
@@ -36,7 +41,7 @@ class ProbabilityModel:
         """Log-odds [n] of facts with features [n, features] and relations [n]."""
         slopes = self.weights / self.scale
         fixed = self.constant - float(self.mean @ slopes)
-        return np.asarray(features @ slopes + self.offsets[relation] + fixed)
+        return np.asarray(np.minimum(features, self.ceiling) @ slopes + self.offsets[relation] + fixed)
 
     def probabilities(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
         """Probabilities [n]."""
@@ -62,13 +67,22 @@ class Sample:
         return Sample(*(column[rows] for column in columns))
 
 
-def fit_probability(sample: Sample, share: float, num_relations: int) -> ProbabilityModel:
-    """The model under which the facts found are most likely; the weights are kept small."""
+def fit_probability(
+    sample: Sample, share: float, num_relations: int, limited: Sequence[int] = ()
+) -> ProbabilityModel:
+    """The model under which the facts found are most likely; the weights are kept small.
+
+    The features `limited` get a ceiling.
+    """
     from scipy.optimize import minimize
 
-    mean, scale = sample.features.mean(axis=0), sample.features.std(axis=0)
+    ceiling = np.full(sample.features.shape[1], np.inf)
+    for column in limited:
+        ceiling[column] = np.quantile(sample.features[sample.is_found, column], CEILING)
+    features = np.minimum(sample.features, ceiling)
+    mean, scale = features.mean(axis=0), features.std(axis=0)
     scale[scale < 1e-9] = 1.0
-    standard = (sample.features - mean) / scale
+    standard = (features - mean) / scale
     width, found = standard.shape[1], float(sample.weight @ sample.is_found)
     start = np.zeros(width + num_relations + 1)
     rate = np.clip(found / share / sample.weight.sum(), 1e-9, 0.5)
@@ -85,7 +99,7 @@ def fit_probability(sample: Sample, share: float, num_relations: int) -> Probabi
         return (value + penalty) / found, gradient / found
 
     best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-8, "gtol": 1e-5}).x
-    return ProbabilityModel(mean, scale, best[:width], best[width:-1], float(best[-1]))
+    return ProbabilityModel(ceiling, mean, scale, best[:width], best[width:-1], float(best[-1]))
 
 
 def _loss(logits: Values, sample: Sample, share: float) -> tuple[float, Values]:
@@ -156,12 +170,14 @@ def reliability(probability: Values, is_true: Values, weight: Values) -> Reliabi
     )
 
 
-def cross_validated(sample: Sample, share: float, num_relations: int) -> Reliability:
+def cross_validated(
+    sample: Sample, share: float, num_relations: int, limited: Sequence[int] = ()
+) -> Reliability:
     """Reliability with every group's probabilities from a fit to the other groups."""
     probability = np.zeros(len(sample))
     for part in _folds(sample.group):
-        if part.any() and not part.all():
-            model = fit_probability(sample.select(~part), share, num_relations)
+        if part.any() and sample.is_found[~part].any():
+            model = fit_probability(sample.select(~part), share, num_relations, limited)
             probability[part] = model.probabilities(sample.features[part], sample.relation[part])
     return reliability(probability, sample.is_found / share, sample.weight)
 
