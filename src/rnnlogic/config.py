@@ -147,7 +147,7 @@ class PlusSettings(_Settings):
         "fixed", description="psi of RNNLogic in the score: not at all, as it is, or trained further"
     )
     path_scores: bool = Field(
-        True, description="With an embedding: features of rules are multiplied with phi of their paths"
+        True, description="With an embedding: phi of the paths of rules takes part, in the sum of psi"
     )
     loss: Literal["softmax", "multi"] = Field(
         "softmax",

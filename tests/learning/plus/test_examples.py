@@ -90,15 +90,19 @@ def test_the_unreached_are_one_candidate():
         np.testing.assert_allclose(np.add.reduceat(batch.target, batch.query_ptr[:-1]), 1)
 
 
-def test_values_of_answers_may_be_discounted():
+def test_scores_of_rnnlogic_with_a_discount_for_answers():
     settings = PlusSettings(strongest=10**6, batch_queries=4)
     both = [
         Examples(GRAPH, LEARNED.rules, LEARNED.weights, "count", settings, 0, None, discount).batches(1)
         for discount in (1.0, 0.25)
     ]
     for one, other in zip(*both, strict=True):
-        factor = np.repeat(np.where(one.target > 0, 0.25, 1), np.diff(one.candidate_ptr))
-        np.testing.assert_allclose(other.value, factor * one.value)
+        psi = LEARNED.weights[LEARNED.rules.by_head(one.relation)]
+        expected = [sum(psi[k] * x for k, x in row) for row in rows(*one[2:5])]
+        np.testing.assert_allclose(one.linear, expected, rtol=1e-5)
+        np.testing.assert_allclose(other.linear, np.where(one.target > 0, 0.25, 1) * one.linear)
+        np.testing.assert_array_equal(one.value, other.value)
+    assert all(not batch.linear.any() for batch in batches_of(linear="trained"))
 
 
 def test_other_answers_share_the_target():

@@ -92,10 +92,18 @@ def test_numpy_says_the_same(aggregator, rule_vectors):
 
 def test_it_starts_as_rnnlogic():
     psi, candidates = np.linspace(-1, 1, len(RULES)), random_candidates(1)
-    network = PlusNetwork(RULES, 4, psi, USUAL, PlusSettings(), seed=3)
     expected = dense(candidates) @ psi[RULES.by_head(1)]
-    np.testing.assert_allclose(network(1, candidates).detach().numpy(), expected, rtol=1e-5, atol=1e-6)
-    assert not any(p is network.psi["1"] for p in network.parameters_of(1))  # fixed
+    for linear, by_network in (("trained", expected), ("fixed", 0 * expected), ("none", 0 * expected)):
+        network = PlusNetwork(RULES, 4, psi, USUAL, PlusSettings(linear=linear), seed=3)
+        found = network(1, candidates).detach().numpy()
+        np.testing.assert_allclose(found, by_network, rtol=1e-5, atol=1e-6)
+        ids = RULES.by_head(1)[candidates.rule]
+        scores = network.as_arrays(np.zeros(4)).rule_scores(
+            1, candidates.candidate_ptr, ids, candidates.value
+        )
+        np.testing.assert_allclose(
+            scores, 0 * expected if linear == "none" else expected, rtol=1e-5, atol=1e-6
+        )
 
 
 def test_dropout_is_drawn_from_its_own_generator():

@@ -1,5 +1,7 @@
 """RNNLogic+ as a scorer, against its parts put together by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -45,13 +47,13 @@ def scorer_of(eta=0.0, paths=None, threads=1):
 def score_by_hand(head, tail, paths=None, without=None):
     """The network on the rules that lead from head to tail, and how many rules those are."""
     rule, count = reaching(Grounder(GRAPH, KNOWN.rules, 1), head, PARENT, tail, is_hidden=False)
-    value = feature_values(count, "log1p")
-    if paths is not None:
-        bodies = [KNOWN.rules[int(k)].body for k in rule]
-        value = value * [path_score(paths, head, body, tail) for body in bodies]
     kept = np.array([k != without for k in rule], bool)
-    ptr = np.array([0, kept.sum()])
-    return len(rule), parameters_of().rule_scores(PARENT, ptr, rule[kept], value[kept].astype("f4"))[0]
+    ptr, value = np.array([0, kept.sum()]), feature_values(count, "log1p")[kept].astype("f4")
+    whole = parameters_of()
+    by_network = replace(whole, psi=0 * whole.psi).rule_scores(PARENT, ptr, rule[kept], value)[0]
+    bodies = [KNOWN.rules[int(k)].body for k in rule[kept]]
+    phi = [1.0 if paths is None else path_score(paths, head, body, tail) for body in bodies]
+    return len(rule), by_network + sum(whole.psi[rule[kept]] * value * phi)
 
 
 @pytest.mark.parametrize("with_paths", [False, True])

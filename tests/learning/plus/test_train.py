@@ -19,7 +19,9 @@ def test_loss():
     target = np.array([0.9, 0.1, 0, 1, 0.5, 0.5], np.float32)
     offset = np.array([0, 1, 2, 0, 0, 0.5], np.float32)
     none = np.empty(0, np.int64)
-    batch = Batch(0, np.array([0, 3, 4, 6]), none, none, none.astype("f4"), offset, target)
+    batch = Batch(
+        0, np.array([0, 3, 4, 6]), none, none, none.astype("f4"), offset - 1, target, np.ones(6, "f4")
+    )
     scores = torch.tensor([3.0, -2.0, 500.0, 7.0, 0.0, 1.0], dtype=torch.float64)
     expected = 0.0
     for query in (slice(0, 3), slice(3, 4), slice(4, 6)):

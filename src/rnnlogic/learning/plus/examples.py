@@ -33,9 +33,10 @@ class Batch(NamedTuple):
     query_ptr: NDArray[np.int64]  # [q+1] candidates of each query
     candidate_ptr: NDArray[np.int64]  # [c+1] rules of each candidate
     rule: NDArray[np.integer]  # [n] position among the rules of the relation; 16 bits where they suffice
-    value: NDArray[np.float32]  # [n]
+    value: NDArray[np.float32]  # [n] the rule's feature, for the network
     offset: NDArray[np.float32]  # [c] log of how many entities a candidate stands for
     target: NDArray[np.float32]  # [c] sums to 1 over the candidates of a query
+    linear: NDArray[np.float32]  # [c] score by RNNLogic; zeros if psi is trained or has no part
 
     @property
     def num_queries(self) -> int:
@@ -62,7 +63,9 @@ class Examples:
     settings: PlusSettings
     seed: int
     paths: PathModel | None = None
-    answer_discount: float = 1.0  # values of the answer are multiplied with it, as for psi
+    answer_discount: float = (
+        1.0  # RNNLogic's score of the answer is multiplied with it, as when psi is learned
+    )
 
     @cached_property
     def _places(self) -> NDArray[np.integer]:
@@ -111,10 +114,10 @@ class Examples:
         query_ptr = np.append(np.searchsorted(found.query, grounding.queries), len(found.query))
         label = label_candidates(self.graph.arrays, relation, heads, answers, query_ptr, found.entity, True)
         results = Results(heads, query_ptr, found.entity, found.ptr, found.rule)
-        value, _ = values(relation, found.count, results)
-        if self.answer_discount != 1:
-            value[np.repeat(label == ANSWER, np.diff(found.ptr))] *= np.float32(self.answer_discount)
-        sums = np.add.reduceat(self.psi[found.rule] * value, found.ptr[:-1]) if len(value) else np.empty(0)
+        value, phi = values(relation, found.count, results)
+        weighted = self.psi[found.rule] * (value if phi is None else value * phi)
+        sums = np.add.reduceat(weighted, found.ptr[:-1]) if len(value) else np.empty(0)
+        sums[label == ANSWER] *= self.answer_discount
         parts = [
             self._choose(int(first), label[first:last], sums[first:last], rng)
             for first, last in pairwise(query_ptr)
@@ -131,7 +134,14 @@ class Examples:
             value[taken],
             np.concatenate([np.empty(0, np.float32), *(part.offset for part in parts)]),
             np.concatenate([np.empty(0, np.float32), *(part.target for part in parts)]),
+            self._linear(sums, chosen),
         )
+
+    def _linear(self, sums: NDArray[np.float64], chosen: NDArray[np.int64]) -> NDArray[np.float32]:
+        """RNNLogic's score [c] of chosen candidates, 0 for unreached ones, where it is part of the score."""
+        if self.settings.linear != "fixed":
+            return np.zeros(len(chosen), np.float32)
+        return np.append(sums, 0.0)[chosen].astype(np.float32)
 
     def _choose(
         self, first: int, label: NDArray[np.int8], sums: NDArray[np.float64], rng: np.random.Generator

@@ -107,7 +107,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         settings: PlusSettings,
         seed: int,
     ) -> None:
-        """`num_relations` counts inverses too. At first the network adds nothing to the sum of psi."""
+        """`num_relations` counts inverses too. At first scores are 0, or the sum of psi if it is trained."""
         super().__init__()
         torch.manual_seed(seed)
         self.rules, self.settings, self.usual_degree = rules, settings, usual_degree
@@ -141,7 +141,6 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
 
     def forward(self, relation: int, segments: Segments, drops: torch.Generator | None = None) -> Tensor:
         """Scores [c] of candidates of queries of one relation; `drops` draws the units left out."""
-        psi = self.psi[str(relation)]
         aggregate = pna_of_rules if self.settings.aggregator == "pna" else sum_of_rules
         features = aggregate(self.rule_vectors(relation), segments)  # [c, F]
         by_scale = torch.einsum("cf,sfh->csh", features, self.layer)
@@ -152,7 +151,10 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         if drops is not None and self.settings.dropout:
             kept = torch.rand(hidden.shape, generator=drops) >= self.settings.dropout
             hidden = hidden * kept / (1 - self.settings.dropout)
-        return hidden @ self.output + sum_of_rules(psi[:, None], segments)[:, 0]
+        scores: Tensor = hidden @ self.output
+        if self.settings.linear == "trained":
+            scores = scores + sum_of_rules(self.psi[str(relation)][:, None], segments)[:, 0]
+        return scores
 
     def parameters_of(self, relation: int) -> list[Tensor]:
         """The parameters that scores of this relation depend on and that are trained."""

@@ -34,13 +34,24 @@ class PlusParameters:
     encoder: dict[str, NDArray[Any]] = field(default_factory=dict)  # LSTM that makes vectors, if there is one
 
     def rule_scores(
-        self, relation: int, ptr: NDArray[np.int64], rule: NDArray[np.integer], value: Floats
+        self,
+        relation: int,
+        ptr: NDArray[np.int64],
+        rule: NDArray[np.integer],
+        value: Floats,
+        phi: Floats | None = None,
     ) -> NDArray[np.float64]:
-        """Scores [c] of candidates by the rules rule[ptr[c]:ptr[c+1]] (ids) with these values."""
+        """Scores [c] of candidates by the rules rule[ptr[c]:ptr[c+1]] (ids) with these features.
+
+        phi of paths has a say in the sum over psi only: training facts have larger ones than others, as the
+        embedding has seen them, and a network would learn that.
+        """
         scores = np.empty(len(ptr) - 1)
+        weight = value if phi is None else value * phi
         for first in range(0, len(scores), CANDIDATES):
             part = ptr[first : first + CANDIDATES + 1]
-            scores[first : first + CANDIDATES] = self._part(relation, part, rule, value)
+            linear = sum_rules(part, rule, weight, self.psi[:, None])[:, 0]
+            scores[first : first + CANDIDATES] = linear + self._part(relation, part, rule, value)
         return scores
 
     def unreached_score(self, relation: int) -> float:
@@ -76,7 +87,6 @@ class PlusParameters:
         for scale, layer in zip(scales(np.diff(ptr), self.usual_degree), self.layer, strict=False):
             hidden += scale[:, None] * (features @ layer)
         scores: Floats = np.maximum(hidden, 0) @ self.output
-        scores += sum_rules(ptr, rule, value, self.psi[:, None])[:, 0]
         return scores
 
 

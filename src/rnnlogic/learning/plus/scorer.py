@@ -70,8 +70,8 @@ class PlusScorer(AnswerScorer):
         one, ends = np.array([0, 1]), np.array([0, len(rule)])
         place = Results(np.array([head], np.int32), one, np.array([tail], np.int32), ends, rule)
         value, phi = self._values(relation, count, place)
-        whole = self.parameters.rule_scores(relation, ends, rule, value)
-        without = self._left_out(relation, rule, value)
+        whole = self.parameters.rule_scores(relation, ends, rule, value, phi)
+        without = self._left_out(relation, rule, value, phi)
         rest = self._embedding_share(graph, np.array([head], np.int32), relation)
         return Contributions(
             rule,
@@ -101,7 +101,11 @@ class PlusScorer(AnswerScorer):
         return np.where(is_reached, scores, unreached[:, None]), is_reached
 
     def _left_out(
-        self, relation: int, rule: NDArray[np.int64], value: NDArray[np.float32]
+        self,
+        relation: int,
+        rule: NDArray[np.int64],
+        value: NDArray[np.float32],
+        phi: NDArray[np.float32] | None,
     ) -> NDArray[np.float64]:
         """Scores [n] of a candidate without each of its n rules."""
         number = len(rule)
@@ -111,7 +115,8 @@ class PlusScorer(AnswerScorer):
             out = np.arange(first, min(first + step, number))
             kept = np.nonzero(np.arange(number)[None, :] != out[:, None])[1]
             ptr = np.arange(len(out) + 1) * (number - 1)
-            scores.append(self.parameters.rule_scores(relation, ptr, rule[kept], value[kept]))
+            kept_phi = None if phi is None else phi[kept]
+            scores.append(self.parameters.rule_scores(relation, ptr, rule[kept], value[kept], kept_phi))
         return np.concatenate(scores)
 
     def _score_piece(
@@ -143,8 +148,9 @@ class PlusScorer(AnswerScorer):
         found = grounding.candidates()
         query_ptr = np.append(np.searchsorted(found.query, grounding.queries), len(found.query))
         results = Results(heads, query_ptr, found.entity, found.ptr, found.rule)
-        value, _ = self._values(relation, found.count, results)
-        return found.query, found.entity, self.parameters.rule_scores(relation, found.ptr, found.rule, value)
+        value, phi = self._values(relation, found.count, results)
+        scores = self.parameters.rule_scores(relation, found.ptr, found.rule, value, phi)
+        return found.query, found.entity, scores
 
     def _embedding_share(
         self, graph: Graph, heads: NDArray[np.int32], relation: int
@@ -157,7 +163,7 @@ class PlusScorer(AnswerScorer):
 
 
 class RuleValues:
-    """The value of each rule at each candidate: its feature, times phi if paths are scored."""
+    """The feature of each rule at each candidate, and phi of its paths if they are scored."""
 
     def __init__(self, rules: RuleSet, feature: Feature, paths: PathModel | None) -> None:
         self._rules, self._feature, self._paths = rules, feature, paths
@@ -167,7 +173,7 @@ class RuleValues:
     def __call__(
         self, relation: int, count: NDArray[Any], results: Results
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
-        """Values [n] and phi [n], None where all are 1; `results.rule` are ids of rules of the relation."""
+        """Features [n] and phi [n], None where all are 1; `results.rule` are ids of rules of the relation."""
         value = feature_values(count, self._feature).astype(np.float32)
         if self._paths is None:
             return value, None
@@ -175,4 +181,4 @@ class RuleValues:
             return value, value
         place = np.searchsorted(self._rules.by_head(relation), results.rule)
         phi = self._paths.phi(self._turns(relation), results._replace(rule=place))
-        return value * phi, phi
+        return value, phi

@@ -15,6 +15,7 @@ from torch import Tensor
 from rnnlogic.config import Config, PlusSettings
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.paths.scores import PathModel
+from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.plus.eta import choose_eta, reciprocal_ranks
 from rnnlogic.learning.plus.examples import Batch, Examples
@@ -58,6 +59,10 @@ class PlusTask:
     def examples(self) -> Examples:
         """The training queries."""
         config, predictor = self.config, self.config.predictor
+        if self.paths is not None and config.plus.linear == "trained":
+            raise RNNLogicError(
+                "plus.linear=trained does not go with path scores: take fixed, or plus.path_scores=false"
+            )
         unreached = config.has_embedding if config.plus.unreached is None else config.plus.unreached
         return Examples(
             self.dataset.graph("train"),
@@ -176,7 +181,7 @@ class Optimizer:
 
 def summed_loss(scores: Tensor, batch: Batch) -> Tensor:
     """Sum over queries of the cross-entropy of the target and the softmax over the query's candidates."""
-    logits = scores + torch.from_numpy(batch.offset)
+    logits = scores + torch.from_numpy(batch.offset + batch.linear)
     query = torch.from_numpy(np.repeat(np.arange(batch.num_queries), np.diff(batch.query_ptr)))
     highest = torch.full((batch.num_queries,), -torch.inf, dtype=logits.dtype)
     highest = highest.scatter_reduce(0, query, logits.detach(), "amax")
