@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.config import changed
+from rnnlogic.data.dataset import load_dataset
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.learning.plus.train import PlusTask
 from rnnlogic.learning.runs import Run
@@ -125,3 +126,21 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
 def test_embeddings_of_no_use_are_refused():
     with pytest.raises(RNNLogicError, match="variant plus has no use for them: take plus-emb"):
         RNNLogic(CONFIG).fit(DATA, embeddings=EMBEDDING)
+
+
+def test_the_network_moves_to_another_graph(folder):
+    model, vocab = RNNLogic.load(folder), DATA.vocab
+    rows = [
+        (vocab.entities[h][::-1], vocab.relations[r], vocab.entities[t][::-1]) for h, r, t in DATA.train[::-1]
+    ]
+    moved = model.on(load_dataset([*rows, ("a", "ancestor", "b")], ratios=(98, 1, 1)))
+    assert moved.transfer.unknown == ("ancestor",)  # it comes first, so all ids differ
+    more = moved.with_facts(rows)  # whatever the split took out
+    there = {
+        answer.entity: answer.score for answer in more.predict("grandpa0"[::-1], "grandparent", known="keep")
+    }
+    here = {
+        answer.entity[::-1]: answer.score for answer in model.predict("grandpa0", "grandparent", known="keep")
+    }
+    assert len(here) > 2
+    assert there == pytest.approx(here)

@@ -110,7 +110,7 @@ class Run:
         if restart:
             return run._begin(dataset, config, given)
         run._require_same("settings", _flat(run.config().model_dump()), _flat(config.model_dump()))
-        run._require_same("data", _fingerprint(run.dataset()), _fingerprint(dataset))
+        run._require_same("data", fingerprint(run.dataset()), fingerprint(dataset))
         run._require_same("rules", _fingerprint_of_rules(run.given()), _fingerprint_of_rules(given))
         run._remove_partial_files()
         return run
@@ -367,7 +367,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _fingerprint(dataset: Dataset) -> dict[str, str]:
+def fingerprint(dataset: Dataset) -> dict[str, str]:
     """What has to be the same for a fit to go on; in the order in which a difference is told."""
     vocab = dataset.vocab
     lists = {"entities": vocab.entities, "relations": vocab.relations}

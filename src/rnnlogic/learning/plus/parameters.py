@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -58,6 +58,25 @@ class PlusParameters:
         """The score by rules of a candidate that no rule reaches."""
         none = np.empty(0, np.int32), np.empty(0, np.float32)
         return float(self.rule_scores(relation, np.zeros(2, np.int64), *none)[0])
+
+    def moved(
+        self, kept: NDArray[np.bool_], new_ids: NDArray[np.int32], num_relations: int
+    ) -> PlusParameters:
+        """The parameters for the rules kept [K], with relation ids [2R] of another graph; -1 drops one."""
+        known = new_ids >= 0
+
+        def by_new_id(values: NDArray[Any]) -> NDArray[Any]:
+            moved = np.zeros((2 * num_relations, *values.shape[1:]), values.dtype)
+            moved[new_ids[known]] = values[known]
+            return moved
+
+        return replace(
+            self,
+            vectors=self.vectors[kept],
+            psi=self.psi[kept],
+            relations=by_new_id(self.relations),
+            answer_weight=by_new_id(self.answer_weight),
+        )
 
     def _part(
         self, relation: int, ptr: NDArray[np.int64], rule: NDArray[np.integer], value: Floats
