@@ -63,9 +63,6 @@ class Examples:
     settings: PlusSettings
     seed: int
     paths: PathModel | None = None
-    answer_discount: float = (
-        1.0  # RNNLogic's score of the answer is multiplied with it, as when psi is learned
-    )
 
     @cached_property
     def _places(self) -> NDArray[np.integer]:
