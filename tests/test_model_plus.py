@@ -144,3 +144,13 @@ def test_the_network_moves_to_another_graph(folder):
     }
     assert len(here) > 2
     assert there == pytest.approx(here)
+
+
+def test_weights_of_a_run_are_taken_over(folder, monkeypatch):
+    plain = changed(CONFIG, {"variant": "rnnlogic"})
+    known = RNNLogic(plain).fit(DATA, folder.parent / "plain").learned
+    monkeypatch.setattr("rnnlogic.learning.learn.fit_predictor", None)
+    plus = changed(CONFIG, {"plus": {"epochs": 1}, "generate": False})
+    taken = RNNLogic(plus).fit(DATA, rules=folder.parent / "plain", generate=False).learned
+    assert taken.rules == known.rules
+    np.testing.assert_array_equal(taken.weights, known.weights)

@@ -112,7 +112,11 @@ class RNNLogic:
         config = config if generate else changed(config, {"generate": False})
         given = rules_of_fit(rules, data.vocab, None if restart else run)
         edits_of(config, given, data.vocab)  # tells what is wrong before anything is written
-        folder = None if run is None else Run.start(run, data, config, restart, rule_lines(given, data.vocab))
+        folder = (
+            None
+            if run is None
+            else Run.start(run, data, config, restart, rule_lines(given.rules, data.vocab))
+        )
         embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
         if folder is not None and folder.finished:
             learned = folder.learned()

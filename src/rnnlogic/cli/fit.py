@@ -18,9 +18,9 @@ from rnnlogic.cli.progress import StageProgress
 if TYPE_CHECKING:
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
+    from rnnlogic.learning.given import GivenRules
     from rnnlogic.learning.runs import Run
     from rnnlogic.model import RNNLogic
-    from rnnlogic.rules.ruleset import RuleSet
 
 STOPPED = 130  # exit code of Ctrl-C
 
@@ -101,7 +101,7 @@ def fit_run(
     max_minutes: float | None = None,
     restart: bool = False,
     embeddings: Path | None = None,
-    rules: RuleSet | None = None,
+    rules: GivenRules | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
     from rnnlogic.learning.runs import Run
@@ -152,14 +152,14 @@ def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: b
     return changed(config, rules | ({"generate": False} if no_generate else {}))
 
 
-def _given(source: Path, dataset: Dataset) -> RuleSet:
+def _given(source: Path, dataset: Dataset) -> GivenRules:
     """Rules of a file or a run; what was dropped is told."""
     from rnnlogic.learning.given import read_given
 
     given = read_given(source, dataset.vocab)
     for note in given.notes:
         typer.echo(f"note: {note}", err=True)
-    return given.rules
+    return given
 
 
 def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:

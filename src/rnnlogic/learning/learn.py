@@ -21,7 +21,7 @@ from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.generator import fit_generator
-from rnnlogic.learning.given import Edits, edits_of
+from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.plus.train import PlusTask, strongest_rules
 from rnnlogic.learning.predictor import solve_relations
 from rnnlogic.learning.result import (
@@ -49,14 +49,14 @@ def learn(
     progress: Progress,
     deadline: float | None = None,
     embedding: Scorer | None = None,
-    given: RuleSet | None = None,
+    given: GivenRules = NOTHING_GIVEN,
 ) -> Learned:
     """Learn weighted rules; stages found in the store are not done again.
 
     No EM round is begun after `deadline` (a value of time.monotonic()). An embedding scores paths, if given.
     Given rules are pinned; without `config.generate` they and the pinned ones are all there is.
     """
-    edits = edits_of(config, RuleSet.from_rules([]) if given is None else given, dataset.vocab)
+    edits = edits_of(config, given, dataset.vocab)
     job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
     finished = store.load("learned")
     if finished is not None:
@@ -87,7 +87,9 @@ class _Job:
     def weighted_rules(self, deadline: float | None) -> Learned:
         """All stages of RNNLogic."""
         if not self.config.generate:
-            return self.weighted(self.edits.pinned, np.full(len(self.edits.pinned), np.nan))
+            rules = self.edits.pinned
+            known = self.edits.weights if self.config.is_plus and self.paths is None else None
+            return self.weighted(rules, np.full(len(rules), np.nan), known)
         mined, quality = self.mine()
         generator = self.pretrain(mined, quality)
         start = _start(generator, mined, quality, self.config.em.replay)
@@ -205,14 +207,20 @@ class _Job:
         ranked = generator.beam(relations, number, threads=self.threads, banned=banned)
         return self.weighted(*self.edits.with_pinned(*ranked, generator.log_probs))
 
-    def weighted(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
-        """Rules with their statistics, and weights learned on them."""
+    def weighted(
+        self,
+        rules: RuleSet,
+        log_prior: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+    ) -> Learned:
+        """Rules with their statistics, and weights: known ones, or learned on them."""
         config, graph = self.config, self.dataset.graph("train")
         started = time.perf_counter()
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         statistics = rule_statistics(graph, rules, queries, self.threads, self.ticker("final rules"))
-        tick = self.ticker("weights")
-        weights = fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths)
+        if weights is None:
+            tick = self.ticker("weights")
+            weights = fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths)
         self.note("weights", started, rules=len(rules))
         answer_weight = self.answer_weight(rules, weights)
         return Learned(
