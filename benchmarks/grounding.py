@@ -73,7 +73,7 @@ class Contest:
     """All methods on one dataset, ready to run on the same queries."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        from baselines import SciPyGrounder, TorchDenseGrounder
+        from alternatives import SciPyGrounder, TorchDenseGrounder
 
         dataset, self.rules = load(folder, name)
         graph = dataset.graph("train")

@@ -1,6 +1,6 @@
-"""Make docs/benchmarks.md of a benchmark's JSON.
+"""Put the JSON of benchmarks into docs/benchmarks.md; the name of the file says of which.
 
-python benchmarks/grounding.py --data DIR --json > bench.json && python benchmarks/page.py bench.json
+python benchmarks/grounding.py --data DIR --json > grounding.json && python benchmarks/page.py grounding.json
 """
 
 from __future__ import annotations
@@ -8,19 +8,37 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from grounding import LABELS
 
 PAGE = Path("docs/benchmarks.md")
 HEAD = """# Benchmarks
 
-Made by `python benchmarks/grounding.py --data DIR --json > bench.json` and `python benchmarks/page.py
-bench.json`; `make bench` prints the same as a table. DIR holds WN18RR, FB15k-237 and the rules that the
-authors released (6,133 and 126,102 rules after de-duplication, longest body 5 and 3). All methods answer
-the same test queries in both directions, and the run stops if their counts differ. Rates are (query x
-rule) groundings a second in thousands, the best of several rounds in which the methods take turns, on 2
-cores of a shared virtual machine (Xeon, 2.8 GHz): compare columns, not machines. Queries with their own
-fact hidden are training queries, which others do not offer.
+Measured on 2 cores of a shared virtual machine (Xeon, 2.8 GHz); best of several rounds in which the methods
+take turns: compare columns, not machines. `python benchmarks/NAME.py --data DIR --json > NAME.json` and
+`python benchmarks/page.py NAME.json` make a section anew. DIR holds WN18RR, FB15k-237 and the authors' rules.
+"""
+GROUNDING = """## Grounding
+
+`benchmarks/grounding.py`; `make bench` prints the same as a table. With the rules that the authors released
+(6,133 and 126,102 after de-duplication, longest body 5 and 3). All methods answer the same test queries in
+both directions, and the run stops if their counts differ. Rates are (query x rule) groundings a second in
+thousands. Queries with their own fact hidden are training queries, which others do not offer.
+"""
+EMBEDDINGS = """## RotatE training
+
+`benchmarks/embeddings.py`. Scored triples a second in thousands, whole training steps (sampling, forward
+pass, gradients, Adam) with self-adversarial negative sampling at equal dimension, batch and number of
+negatives. Ours and plain torch share negatives among 128 queries and do the very same steps; PyKEEN draws
+them for every query.
+"""
+PLUS = """## Training RNNLogic+
+
+`benchmarks/plus.py RUN` with a WN18RR run. Grounding, scores, gradients and optimiser steps with PNA and 200
+rules per relation on one thread, beside a dense implementation of the same model: walk counts as [entities,
+queries] arrays, messages [candidates, rules, dim]. All start from the same parameters, and the run stops if
+the losses differ.
 """
 
 
@@ -62,12 +80,54 @@ def facts(results: dict[str, dict[str, float]], names: list[str]) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    """Read the JSON named on the command line and write the page."""
-    results = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+def grounding(results: dict[str, dict[str, float]]) -> str:
+    """The section on grounding."""
     names = [name for name in results if name != "scale"]
-    PAGE.write_text(f"{HEAD}\n{rates_table(results, names)}\n\n{facts(results, names)}\n", encoding="utf-8")
+    return f"{GROUNDING}\n{rates_table(results, names)}\n\n{facts(results, names)}\n"
+
+
+def embeddings(results: dict[str, dict[str, Any]]) -> str:
+    """The section on training embeddings."""
+    columns = ("dim", "batch", "negatives", "threads")
+    head = ["", *columns, "ours", "plain torch", "PyKEEN", "ours / torch", "ours / PyKEEN"]
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---|" * (len(head) - 1)]
+    for name, result in results.items():
+        rates = result["triples_per_second"]
+        cells = [name, *(str(result[column]) for column in columns)]
+        cells += [f"{rates[key] / 1e3:,.0f}" for key in ("ours", "torch", "pykeen")]
+        cells += [f"{rates['ours'] / rates[key]:.0f}x" for key in ("torch", "pykeen")]
+        lines.append(f"| {' | '.join(cells)} |")
+    return f"{EMBEDDINGS}\n" + "\n".join(lines) + "\n"
+
+
+def plus(result: dict[str, Any]) -> str:
+    """The section on RNNLogic+."""
+    lines = ["| | CPU seconds | dense / ours |", "|---|---|---|"]
+    lines.append(f"| dense torch | {result['dense_seconds']:.2f} | 1 |")
+    for key, label in (("ours", "ours, all candidates"), ("sampled", "ours, a sample of candidates")):
+        seconds = result[f"{key}_seconds"]
+        lines.append(f"| {label} | {seconds:.3f} | {result['dense_seconds'] / seconds:,.0f}x |")
+    table = "\n".join(lines)
+    return f"{PLUS}\n{table}\n\n{result['queries']} queries, {result['rules']:,} rules in all.\n"
+
+
+SECTIONS = {"grounding": grounding, "embeddings": embeddings, "plus": plus}
+
+
+def main() -> None:
+    """Read the JSON files named on the command line and renew their sections of the page."""
+    page = PAGE.read_text(encoding="utf-8")
+    parts = {name: _between(page, name) for name in SECTIONS}
+    for path in map(Path, sys.argv[1:]):
+        parts[path.stem] = SECTIONS[path.stem](json.loads(path.read_text(encoding="utf-8")))
+    written = [f"<!-- {name} -->\n{text}<!-- end of {name} -->\n" for name, text in parts.items() if text]
+    PAGE.write_text("\n".join([HEAD, *written]), encoding="utf-8")
     print(f"{PAGE} written")
+
+
+def _between(page: str, name: str) -> str:
+    """What the page has on one benchmark."""
+    return page.partition(f"<!-- {name} -->\n")[2].partition(f"<!-- end of {name} -->")[0]
 
 
 if __name__ == "__main__":

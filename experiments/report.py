@@ -11,11 +11,19 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from experiment import Experiment, experiment_names, load_experiment
+from experiment import RUNS, Experiment, experiment_names, load_experiment
 
-RUNS, PAGE, README = Path("runs/experiments"), Path("docs/results.md"), Path("README.md")
+PAGE, README, ABOUT = Path("docs/results.md"), Path("README.md"), "embedding/about.json"
 BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
+NAMES = {
+    "rotate": "RotatE",
+    "rnnlogic": "RNNLogic w/o emb.",
+    "reinforce": "RNNLogic w/o emb., REINFORCE",
+    "rnnlogic-emb": "RNNLogic with emb.",
+    "plus": "RNNLogic+ w/o emb.",
+    "plus-emb": "RNNLogic+ with emb.",
+}
 
 HEAD = """# Results
 
@@ -25,6 +33,18 @@ Filtered ranking on the authors' splits; ties by expectation over random shuffle
 seed on 2 cores, in 2026-11 with other fits beside: a quiet one needs less ([lab notes](lab-notes.md)).
 Mean ± standard deviation over seeds where there are several.
 """
+
+SUMMARY = {
+    "rotate": "rotate",
+    "ours": "rnnlogic",
+    "emb": "rnnlogic-emb",
+    "plus": "plus",
+    "plus-emb": "plus-emb",
+}
+NOTE = (
+    "Authors' splits, evidence train, both sides, expected ties; minutes: fit and test, 2 busy cores;"
+    " ± over seeds. [Everything](docs/results.md)."
+)
 
 
 def runs_of(dataset: str, setting: str) -> list[Path]:
@@ -47,21 +67,26 @@ def spread(values: list[float], metric: str) -> str:
     return f"{text} ± {stdev(values):.{digits}f}" if len(values) > 1 else text
 
 
-def metric_row(label: str, folders: list[Path], report: str, side: str, minutes: str) -> str:
+def metric_row(label: str, folders: list[Path], report: str, side: str) -> str:
     """One line of a table."""
     reports = [read(folder, f"reports/{report}.json")[side]["expected"] for folder in folders]
     cells = [spread([values[metric] for values in reports], metric) for metric in METRICS]
-    return f"| {label} | {' | '.join(cells)} | {minutes} |"
+    return f"| {label} | {' | '.join(cells)} | {minutes_of(folders)} | {len(folders)} |"
 
 
-def published_row(label: str, values: dict[str, float]) -> str:
+def published_row(model: str, values: dict[str, float]) -> str:
     """A line of published numbers."""
-    return f"| {label} | {' | '.join(str(values.get(metric, '-')) for metric in METRICS)} | - |"
+    cells = [str(values.get(metric, "-")) for metric in METRICS]
+    return f"| *{NAMES[model]}, published* | {' | '.join(cells)} | - | - |"
 
 
 def minutes_of(folders: list[Path]) -> str:
-    """Mean minutes of fit and test evaluation."""
-    spent = [read(f, "model.json")["minutes"] + read(f, "reports/test.json")["seconds"] / 60 for f in folders]
+    """Mean minutes of fit (or training) and test evaluation."""
+    about = ["model.json" if (folder / "model.json").is_file() else ABOUT for folder in folders]
+    spent = [
+        read(folder, name)["minutes"] + read(folder, "reports/test.json")["seconds"] / 60
+        for folder, name in zip(folders, about, strict=True)
+    ]
     return f"{mean(spent):.1f}"
 
 
@@ -70,24 +95,27 @@ def dataset_section(experiment: Experiment) -> Iterator[str]:
     name = experiment.dataset
     if not any(runs_of(name, setting) for setting in experiment.settings):
         return
-    yield f"\n## {name}\n\nPublished: {experiment.source}.\n"
-    yield f"| test, both sides | {' | '.join(METRICS)} | minutes |\n|---|" + "---|" * (len(METRICS) + 1)
-    yield published_row("published", experiment.published["both"])
-    for setting in experiment.settings:
-        folders = runs_of(name, setting)
-        if folders:
-            seeds = f"{len(folders)} seed{'s' * (len(folders) > 1)}"
-            label, minutes = f"{setting} ({seeds})", minutes_of(folders)
-            yield metric_row(f"{label}, evidence train", folders, "test", "both", minutes)
-            yield metric_row(f"{label}, evidence train+valid", folders, "test-train+valid", "both", minutes)
-            yield metric_row(f"{label}, valid split", folders, "valid", "both", minutes)
-            yield metric_row(f"{label}, tail side only", folders, "test", "tail", minutes)
-    for side, values in experiment.published.items():
-        if side != "both":
-            yield published_row(f"published, {side}", values)
+    yield f"\n## {name}\n\nPublished: {experiment.source}. Experiment file: `experiments/{name}.yaml`."
+    yield from metric_table("test, evidence train", experiment, "test", "both")
+    yield from metric_table("test, tail side only, evidence train", experiment, "test", "tail")
+    yield from metric_table("test, evidence train+valid", experiment, "test-train+valid", "both")
+    yield from metric_table("valid, evidence train", experiment, "valid", "both")
     yield f"\n`python experiments/run.py {name} --data DIR --setting SETTING --seeds ...`"
     yield from rounds_table(name)
     yield from rules_table(name)
+
+
+def metric_table(title: str, experiment: Experiment, report: str, side: str) -> Iterator[str]:
+    """One kind of report for all settings, each group of them below the numbers published for it."""
+    yield f"\n| {title} | {' | '.join(METRICS)} | minutes | seeds |\n|---|" + "---|" * (len(METRICS) + 2)
+    for model, published in experiment.published.items():
+        if report == "test" and side in published:
+            yield published_row(model, published[side])
+        for setting in experiment.settings:
+            folders = runs_of(experiment.dataset, setting)
+            have = folders and (folders[0] / "reports" / f"{report}.json").is_file()
+            if have and experiment.model(setting) == model:
+                yield metric_row(setting, folders, report, side)
 
 
 def rounds_table(dataset: str) -> Iterator[str]:
@@ -130,19 +158,25 @@ def page() -> str:
 
 def summary() -> str:
     """The README's table: our settings beside the published numbers."""
-    lines = [
-        "| test MRR, without embeddings | published | ours | minutes | seeds |",
-        "|---|---|---|---|---|",
-    ]
-    for name in experiment_names():
-        folders = runs_of(name, "ours")
-        if folders:
-            ours = [read(folder, "reports/test.json")["both"]["expected"]["mrr"] for folder in folders]
-            published = load_experiment(name).published["both"]["mrr"]
-            cells = [name, str(published), spread(ours, "mrr"), minutes_of(folders), str(len(folders))]
-            lines.append(f"| {' | '.join(cells)} |")
-    note = "Authors' splits, evidence train, both sides, expected ties; minutes: fit and test, 2 busy cores."
-    return "\n".join([*lines, "", note]) + "\n"
+    names = experiment_names()
+    lines = [f"| test MRR (minutes) | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
+    for setting, model in SUMMARY.items():
+        experiments = [load_experiment(name) for name in names]
+        published = [e.published.get(model, {}).get("both", {}).get("mrr", "-") for e in experiments]
+        lines.append(f"| *{NAMES[model]}, published* | {' | '.join(map(str, published))} |")
+        lines.append(
+            f"| {NAMES[model]}, ours | {' | '.join(summary_cell(e, setting) for e in experiments)} |"
+        )
+    return "\n".join([*lines, "", NOTE]) + "\n"
+
+
+def summary_cell(experiment: Experiment, setting: str) -> str:
+    """Test MRR and minutes of one setting."""
+    folders = runs_of(experiment.dataset, setting)
+    if not folders:
+        return "-"
+    ours = [read(folder, "reports/test.json")["both"]["expected"]["mrr"] for folder in folders]
+    return f"{spread(ours, 'mrr')} ({minutes_of(folders)})"
 
 
 def main() -> None:

@@ -77,7 +77,7 @@ def given_rules(dataset: Dataset) -> Learned:
     )
 
 
-def fake_learn(dataset, config, store, progress, deadline=None, embedding=None) -> Learned:
+def fake_learn(dataset, config, store, progress, deadline=None, embedding=None, given=None) -> Learned:
     """Saves its stages as the real one does, and stops where `store` says so."""
     for stage in STAGES:
         if store.load(stage) is None:

@@ -39,7 +39,7 @@ def other_family(relations=None):
     return load_dataset(facts, ratios=(60, 20, 20), name="others")
 
 
-def mined_learner(dataset, config, store, progress, deadline=None, embedding=None):
+def mined_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
     """Rules of the miner, weighted by their confidence."""
     rules, statistics, _ = mine_rules(dataset, config, 1, lambda done, total: None)
     prior = np.zeros(len(rules))

@@ -21,6 +21,7 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain import DETAILED, Explanation, explain
 from rnnlogic.grounding.scorer import AnswerScorer
 from rnnlogic.learning.embedding import Given, embedding_of, obtain_embedding, save_with_run
+from rnnlogic.learning.given import RuleSource, edits_of, rule_lines, rules_of_fit
 from rnnlogic.learning.runs import Run
 from rnnlogic.learning.scorers import scorer_of
 from rnnlogic.presets import preset_for
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from rnnlogic.completion.calibration import Calibration
     from rnnlogic.completion.complete import NewFact
     from rnnlogic.data.vocab import Vocab
-    from rnnlogic.embeddings.rotate import RotatE
+    from rnnlogic.evaluation.evaluate import Scorer
     from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
@@ -70,7 +71,7 @@ class RNNLogic:
         self._config = self._given
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
-        self._embedding: RotatE | None = None
+        self._embedding: Scorer | None = None
         self._scorer: AnswerScorer | None = None
         self._calibration: Calibration | None = None
         self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
@@ -88,13 +89,19 @@ class RNNLogic:
         max_minutes: float | None = None,
         restart: bool = False,
         embeddings: Given = None,
+        rules: RuleSource | None = None,
+        generate: bool = True,
     ) -> RNNLogic:
         """Learn from anything that `load_dataset` takes.
 
         With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
         finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
         `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
-        without it they train one first.
+        without it they train one first. For `plus-emb` without path scores it may be anything that scores
+        answers, such as a `PyKEENScorer`; such a fit has no run folder.
+
+        `rules` (a rule file, a run folder, a `RuleSet`, texts) are surely among the final ones; with
+        `generate=False` they are all there is, and only their weights are learned.
         """
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore
@@ -102,13 +109,20 @@ class RNNLogic:
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         data = load_dataset(dataset)
         config = self._given or preset_for(data, self._variant)
-        folder = None if run is None else Run.start(run, data, config, restart)
+        config = config if generate else changed(config, {"generate": False})
+        given = rules_of_fit(rules, data.vocab, None if restart else run)
+        edits_of(config, given, data.vocab)  # tells what is wrong before anything is written
+        folder = (
+            None
+            if run is None
+            else Run.start(run, data, config, restart, rule_lines(given.rules, data.vocab))
+        )
         embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
         if folder is not None and folder.finished:
             learned = folder.learned()
         else:
             store: Store = folder or MemoryStore()
-            learned = learn(data, config, store, progress or _silent, deadline, embedding)
+            learned = learn(data, config, store, progress or _silent, deadline, embedding, given)
             if folder is not None:
                 folder.finish(learned)
         return self._take(data, config, learned, embedding)
@@ -224,8 +238,8 @@ class RNNLogic:
         """
         if self._embedding is not None:
             raise RNNLogicError(
-                f"this model cannot move to another graph: variant {self.config.variant} scores paths with "
-                "an embedding, which knows only the entities it was trained with; use variant rnnlogic"
+                f"this model cannot move to another graph: variant {self.config.variant} has an embedding, "
+                "which knows only the entities it was trained with; use variant rnnlogic or plus"
             )
         dataset = load_dataset(graph)
         learned, report = transfer(self.learned, self.dataset.vocab, dataset)
@@ -279,7 +293,7 @@ class RNNLogic:
         return _fitted(self._scorer)
 
     def _take(
-        self, dataset: Dataset, config: Config, learned: Learned, embedding: RotatE | None = None
+        self, dataset: Dataset, config: Config, learned: Learned, embedding: Scorer | None = None
     ) -> RNNLogic:
         self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
         self._scorer, self._calibration = scorer_of(learned, config, embedding), None

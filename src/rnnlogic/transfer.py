@@ -66,6 +66,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
     left = rules.filter(kept)
     moved = RuleSet(ids[left.heads], left.body_ptr, ids[left.body])
     figures = {name: getattr(learned, name)[kept] for name in FIGURES}
+    plus = None if learned.plus is None else learned.plus.moved(kept, ids, target.vocab.num_relations)
     there, here = set(target.vocab.relations), set(source.relations)
     report = Transfer(
         tuple(name for name in source.relations if name in there),
@@ -74,7 +75,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
         len(left),
         len(rules) - len(left),
     )
-    return replace(learned, rules=moved, **figures), report
+    return replace(learned, rules=moved, plus=plus, **figures), report
 
 
 def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities: bool = True) -> Dataset:

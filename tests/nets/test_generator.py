@@ -8,8 +8,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.nets import generator as generator_module
 from rnnlogic.nets.generator import RuleGenerator
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -212,3 +214,44 @@ def test_beam_does_not_depend_on_threads(monkeypatch):
     one, several = (net.beam(range(4), 10, threads=threads) for threads in (1, 3))
     assert one.rules == several.rules
     assert np.array_equal(one.log_prob, several.log_prob)
+
+
+UNWANTED = ["* <- b & ...", "a <- ...", "* <- a^-1 & *", "b <- a"]
+
+
+@pytest.mark.parametrize("number", [1, 5, 12, 200])
+def test_beam_fills_the_places_of_banned_rules(number):
+    net, banned = tiny(4, 3), Banned.from_text(UNWANTED, Vocab(("e",), ("a", "b")))
+    found = net.beam(range(4), number, banned=banned)
+    assert (np.diff(found.rules.heads) >= 0).all()
+    everything = net.beam(range(4), 4**4, width=4**4)
+    allowed = everything.rules.filter(~banned.mask(everything.rules))
+    assert allowed.head_relations().tolist() == [1, 3]
+    for head in range(4):
+        of_head = found.rules[found.rules.by_head(head)]
+        assert set(of_head) <= set(allowed)
+        assert len(of_head) == min(number, len(allowed.by_head(head)))
+    np.testing.assert_allclose(found.log_prob, net.log_probs(found.rules), atol=1e-5)
+
+
+def test_a_wide_beam_with_banned_rules_is_exact():
+    net, banned = tiny(4, 3), Banned.from_text(UNWANTED[2:], Vocab(("e",), ("a", "b")))
+    everything = net.beam(range(4), 4**4, width=4**4)
+    allowed = everything.rules.filter(~banned.mask(everything.rules))
+    found = net.beam(range(4), 7, width=64, banned=banned)
+    assert [list(found.rules[found.rules.by_head(h)]) for h in range(4)] == [
+        list(allowed[allowed.by_head(h)[:7]]) for h in range(4)
+    ]
+
+
+def test_sampled_rules_are_drawn_anew_where_banned():
+    net, banned = tiny(4, 3), Banned.from_text(UNWANTED, Vocab(("e",), ("a", "b")))
+    drawn = net.sample(range(4), 200, torch.Generator().manual_seed(0), banned)
+    assert not banned.mask(drawn.rules).any()
+    assert np.bincount(drawn.rules.heads, drawn.counts, minlength=4).tolist() == [0, 200, 0, 200]
+
+
+def test_nothing_is_left_where_all_is_banned():
+    net, banned = tiny(4, 3), Banned.from_text(["* <- ..."], Vocab(("e",), ("a", "b")))
+    assert len(net.beam(range(4), 5, banned=banned).rules) == 0
+    assert len(net.sample(range(4), 5, torch.Generator(), banned).rules) == 0

@@ -1,6 +1,7 @@
 """The path search against listing all walks."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.rules.mine import PathSearch, edges_by_entity, find_candidates
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
 
 from ..grounding.oracles import facts_of, walks
 
@@ -40,6 +44,18 @@ def test_exhaustive_search_finds_every_body_once_per_fact(triples, max_length):
     search = PathSearch(max_length, 10**6, 10**6, 10**6, 10**6)
     found = find_candidates(graph, search)
     assert dict(zip(found.rules, found.joined.tolist(), strict=True)) == expected_counts(graph, max_length)
+
+
+@settings(max_examples=25, deadline=None)
+@given(triples=st.lists(facts, min_size=1, max_size=9), candidates=st.integers(1, 20))
+def test_banned_rules_take_no_place(triples, candidates):
+    graph = Graph.from_triples(np.array(triples), ENTITIES, RELATIONS)
+    banned = Banned.from_text(["* <- a & ...", "b <- * & b^-1"], Vocab(("e",), ("a", "b")))
+    found = find_candidates(graph, replace(everything, candidates=candidates), banned=banned)
+    assert not banned.mask(found.rules).any()
+    allowed = banned.keep(RuleSet.from_rules(expected_counts(graph, 3)))
+    for head in range(2 * RELATIONS):
+        assert len(found.rules.by_head(head)) == min(candidates, len(allowed.by_head(head)))
 
 
 def random_graph(seed=0, facts=400, entities=60):

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.cli import answers, complete, data, demo, embed, evaluate, fit, mine, rules
+from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, rules
 from rnnlogic.errors import RNNLogicError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command("fit", epilog="Example: rnnlogic fit umls -o runs/umls")(fit.fit)
 app.command("evaluate", epilog="Example: rnnlogic evaluate runs/umls --split valid")(evaluate.evaluate)
+app.command("compare", epilog="Example: rnnlogic compare runs/umls runs/umls-emb")(compare.compare)
 app.command("predict", epilog="Example: rnnlogic predict runs/umls --head antibiotic --relation treats")(
     answers.predict
 )

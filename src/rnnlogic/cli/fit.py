@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.options import AsJson, BanOption
 from rnnlogic.cli.output import print_json, print_pairs
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
+    from rnnlogic.learning.given import GivenRules
     from rnnlogic.learning.runs import Run
     from rnnlogic.model import RNNLogic
 
@@ -29,6 +30,8 @@ class VariantChoice(StrEnum):
 
     rnnlogic = "rnnlogic"
     rnnlogic_emb = "rnnlogic-emb"
+    plus = "plus"
+    plus_emb = "plus-emb"
 
 
 def fit(
@@ -41,12 +44,26 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
     ] = None,
     variant: Annotated[
-        VariantChoice | None, typer.Option(help="rnnlogic, or rnnlogic-emb: an embedding scores the paths.")
+        VariantChoice | None,
+        typer.Option(help="rnnlogic-emb: an embedding scores the paths; plus, plus-emb: a network."),
     ] = None,
     embeddings: Annotated[
         Path | None,
         typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; else rnnlogic-emb trains one first."),
     ] = None,
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|RUN", help="Rules to use for certain (plus: only these): a file, or a run."
+        ),
+    ] = None,
+    no_generate: Annotated[
+        bool, typer.Option("--no-generate", help="Look for no other rules: learn weights only.")
+    ] = False,
+    pin: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Use this rule for certain; repeatable.")
+    ] = None,
+    ban: BanOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: Annotated[
@@ -55,7 +72,7 @@ def fit(
     restart: Annotated[bool, typer.Option("--restart", help="Drop what RUN holds and begin anew.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn rules from a knowledge graph.
+    """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
 
     Run the same command again to go on with a fit that was stopped.
     """
@@ -65,8 +82,11 @@ def fit(
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=True)
     settings = _settings(dataset, config, variant, changes or [], seed, threads)
+    only_given = no_generate or (settings.is_plus and rules is not None)
+    settings = _edited(settings, pin or [], ban or [], only_given)
+    given = None if rules is None else _given(rules, dataset)
     with stoppable("run the same command again to go on"):
-        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings)
+        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings, given)
     summary = _summary(model, output)
     if as_json:
         print_json(summary | {"was_finished": was_finished})
@@ -81,6 +101,7 @@ def fit_run(
     max_minutes: float | None = None,
     restart: bool = False,
     embeddings: Path | None = None,
+    rules: GivenRules | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
     from rnnlogic.learning.runs import Run
@@ -91,7 +112,7 @@ def fit_run(
         typer.echo(f"going on with the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
-        model.fit(dataset, folder, progress, max_minutes, restart, embeddings)
+        model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules)
         _measure(model, Run.open(folder), progress)
     return model, was_finished
 
@@ -122,6 +143,23 @@ def _settings(
     direct = {"variant": variant, "seed": seed, "threads": threads}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
     return override(config, wanted) if wanted else config
+
+
+def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: bool) -> Config:
+    from rnnlogic.config import changed
+
+    rules = {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)}
+    return changed(config, rules | ({"generate": False} if no_generate else {}))
+
+
+def _given(source: Path, dataset: Dataset) -> GivenRules:
+    """Rules of a file or a run; what was dropped is told."""
+    from rnnlogic.learning.given import read_given
+
+    given = read_given(source, dataset.vocab)
+    for note in given.notes:
+        typer.echo(f"note: {note}", err=True)
+    return given
 
 
 def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.options import AsJson, BanOption
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -22,6 +22,7 @@ def mine(
     smoothing: Annotated[
         float, typer.Option(help="Quality is support / (support + wrong + smoothing).", min=0)
     ] = 20.0,
+    ban: BanOption = None,
     seed: Annotated[int, typer.Option(help="Seed of the samples taken from large graphs.", min=0)] = 0,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     as_json: AsJson = False,
@@ -39,7 +40,7 @@ def mine(
 
     dataset = load_dataset(name)
     changes = [f"seed={seed}", f"max_length={max_length}", f"mine.keep={top}", f"mine.smoothing={smoothing}"]
-    config = override(Config(), changes)
+    config = override(Config(banned=tuple(ban or ())), changes)
     with StageProgress() as progress:
         rules, statistics, joined = mine_rules(
             dataset,

@@ -13,6 +13,14 @@ RelationOption = Annotated[
     str | None, typer.Option("--relation", help="Only rules for this relation; NAME^-1 for its inverse.")
 ]
 TopOption = Annotated[int | None, typer.Option("--top", help="Only the heaviest of each relation.", min=1)]
+BanOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ban",
+        metavar="PATTERN",
+        help="Use no such rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

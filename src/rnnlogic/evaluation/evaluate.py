@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ GROUPS: dict[Side, tuple[Side, ...]] = {
 }
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """Anything that scores all entities as answers of (head, relation, ?)."""
 

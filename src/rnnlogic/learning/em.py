@@ -19,10 +19,11 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.grounding.statistics import training_queries
 from rnnlogic.learning.generator import fit_generator
+from rnnlogic.learning.given import Edits
 from rnnlogic.learning.kernels import reward_samples, select_rules
 from rnnlogic.learning.predictor import Solved, Use, Weights, solve_relations
 from rnnlogic.learning.problem import Problem
-from rnnlogic.nets.generator import RuleGenerator
+from rnnlogic.nets.generator import RankedRules, RuleGenerator, SampledRules
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -52,10 +53,11 @@ def em_round(
     threads: int,
     progress: Callable[[int, int], None] | None = None,
     paths: PathModel | None = None,
+    edits: Edits | None = None,
 ) -> tuple[EMState, RoundInfo]:
     """Generate rules, fit the predictor, select rules, teach the generator; `paths` scores paths."""
     seed = config.seed * 1000 + state.round + 1
-    rules, log_prior = generate(state.generator, graph, config, seed, threads)
+    rules, log_prior = generate(state.generator, graph, config, seed, threads, edits)
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
     use = _selection(rules, log_prior, config, seed)
@@ -76,15 +78,24 @@ def em_round(
 
 
 def generate(
-    generator: RuleGenerator, graph: Graph, config: Config, seed: int, threads: int = 1
+    generator: RuleGenerator,
+    graph: Graph,
+    config: Config,
+    seed: int,
+    threads: int = 1,
+    edits: Edits | None = None,
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """N rules per relation and their log-probabilities, by beam search or by sampling."""
+    """N rules per relation and their log-probabilities, by beam search or by sampling; then pinned ones."""
     relations = np.arange(2 * graph.num_relations)
+    banned = None if edits is None else edits.banned
+    found: RankedRules | SampledRules
     if config.em.generate == "beam":
-        ranked = generator.beam(relations, config.em.rules, threads=threads)
-        return ranked.rules, ranked.log_prob
-    sampled = generator.sample(relations, config.em.rules, torch.Generator().manual_seed(seed))
-    return sampled.rules, sampled.log_prob
+        found = generator.beam(relations, config.em.rules, threads=threads, banned=banned)
+    else:
+        found = generator.sample(relations, config.em.rules, torch.Generator().manual_seed(seed), banned)
+    if edits is None:
+        return found.rules, found.log_prob
+    return edits.with_pinned(found.rules, found.log_prob, generator.log_probs)
 
 
 def gather(rules: RuleSet, solved: list[Solved]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

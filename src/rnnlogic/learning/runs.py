@@ -3,6 +3,7 @@
     config.yaml          all settings
     vocabulary.json      names, labels, where the facts came from
     dataset.safetensors  facts of train, valid and test as ids
+    given.rules          rules that the fit was given, as text; if there are any
     embedding.json       where the embedding is (by default embedding/) and its checksum; if there is one
     stages/              what the learner has finished so far; a fit that was stopped goes on from there
     metrics.jsonl        one line for every measurement during the fit
@@ -51,22 +52,11 @@ from rnnlogic.rules.rule import format_rule
 FORMAT = 1
 CONFIG, VOCABULARY, FACTS = "config.yaml", "vocabulary.json", "dataset.safetensors"
 STAGES, METRICS, LOG, REPORTS = "stages", "metrics.jsonl", "log.txt", "reports"
-RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
+GIVEN, RULES, WEIGHTS, MODEL = "given.rules", "rules.txt", "model.safetensors", "model.json"
 EMBEDDING, EMBEDDING_REFERENCE = "embedding", "embedding.json"
-BEGUN = (VOCABULARY, FACTS)  # all that a kill while a run is begun or cleared may leave of it
-OWN_NAMES = (
-    MODEL,
-    WEIGHTS,
-    RULES,
-    STAGES,
-    EMBEDDING_REFERENCE,
-    EMBEDDING,
-    METRICS,
-    LOG,
-    REPORTS,
-    CONFIG,
-    *BEGUN,
-)
+BEGUN = (VOCABULARY, FACTS, GIVEN)  # all that a kill while a run is begun or cleared may leave of it
+MADE = (MODEL, WEIGHTS, RULES, STAGES, EMBEDDING_REFERENCE, EMBEDDING, METRICS, LOG, REPORTS)
+OWN_NAMES = (*MADE, CONFIG, *BEGUN)
 SPLITS = ("train", "valid", "test")
 FREE_KEYS = ("threads",)  # settings that change no result
 
@@ -101,24 +91,27 @@ class Run:
         return Run(folder)
 
     @staticmethod
-    def create(folder: str | Path, dataset: Dataset, config: Config) -> Run:
+    def create(folder: str | Path, dataset: Dataset, config: Config, given: str = "") -> Run:
         """A new run in a folder that is new, empty, or left over from a start that was killed."""
         run = Run(Path(folder))
         run._refuse_foreign_files()
         if Run.exists(folder):
             raise RunError(run.folder, "holds a run already; choose another folder")
-        return run._begin(dataset, config)
+        return run._begin(dataset, config, given)
 
     @staticmethod
-    def start(folder: str | Path, dataset: Dataset, config: Config, restart: bool = False) -> Run:
-        """The run of this dataset and these settings: gone on with if it is there, else created."""
+    def start(
+        folder: str | Path, dataset: Dataset, config: Config, restart: bool = False, given: str = ""
+    ) -> Run:
+        """The run of this data, settings and given rules' text: gone on with if it is there, else created."""
         if not Run.exists(folder):
-            return Run.create(folder, dataset, config)
+            return Run.create(folder, dataset, config, given)
         run = Run.open(folder)
         if restart:
-            return run._begin(dataset, config)
+            return run._begin(dataset, config, given)
         run._require_same("settings", _flat(run.config().model_dump()), _flat(config.model_dump()))
-        run._require_same("data", _fingerprint(run.dataset()), _fingerprint(dataset))
+        run._require_same("data", fingerprint(run.dataset()), fingerprint(dataset))
+        run._require_same("rules", _fingerprint_of_rules(run.given()), _fingerprint_of_rules(given))
         run._remove_partial_files()
         return run
 
@@ -190,6 +183,11 @@ class Run:
         report = CleaningReport(**(names["cleaning"] | unseen))
         return Dataset(names["name"], vocab, report=report, source=names["source"], **facts)
 
+    def given(self) -> str:
+        """The text of the rules that the fit was given."""
+        path = self.folder / GIVEN
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
     def refer_to_embedding(self, folder: Path) -> None:
         """Note which embedding the fit uses; by a relative path if it lies in or beside the run's folder."""
         folder, own = folder.resolve(), self.folder.resolve()
@@ -223,9 +221,11 @@ class Run:
         path = f"{REPORTS}/{name}.json"
         return self._json(path) if (self.folder / path).is_file() else None
 
-    def _begin(self, dataset: Dataset, config: Config) -> Run:
+    def _begin(self, dataset: Dataset, config: Config, given: str) -> Run:
         """Write what a fit starts from; config.yaml last, as with it the folder becomes a run."""
         self._clear()
+        if given:
+            self._write(GIVEN, given)
         self._write(VOCABULARY, json.dumps(_names(dataset), ensure_ascii=False, indent=1))
         self._write(FACTS, _packed(_facts(dataset)))
         self._write(CONFIG, yaml.safe_dump(config.model_dump(), sort_keys=False))
@@ -367,7 +367,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _fingerprint(dataset: Dataset) -> dict[str, str]:
+def fingerprint(dataset: Dataset) -> dict[str, str]:
     """What has to be the same for a fit to go on; in the order in which a difference is told."""
     vocab = dataset.vocab
     lists = {"entities": vocab.entities, "relations": vocab.relations}
@@ -379,6 +379,10 @@ def _fingerprint(dataset: Dataset) -> dict[str, str]:
             for split, facts in _facts(dataset).items()
         },
     }
+
+
+def _fingerprint_of_rules(text: str) -> dict[str, str]:
+    return {"given": _digest(text.count("\n"), text.encode()) if text else "none"}
 
 
 def _facts(dataset: Dataset) -> dict[str, Triples]:

@@ -25,11 +25,14 @@ from torch import Tensor
 from torch.nn import functional
 
 from rnnlogic.parallel import in_order
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 
 INPUT_SIZE, HIDDEN_SIZE = 512, 256  # of the paper
 CHUNK_RULES = 1 << 13  # sequences that are sampled, or whose probability is computed, at a time
 CHUNK_EXTENSIONS = 1 << 22  # (prefix, next relation) pairs that a beam search looks at together
+WIDEST = 16  # times the usual width: how far a search is widened where banned rules leave too few others
+REDRAWS = 20  # times that a banned rule is drawn again
 
 
 class RankedRules(NamedTuple):
@@ -163,38 +166,65 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
             total = total + following.flatten().index_select(0, row * following.shape[1] + token) @ share
         return total
 
-    def sample(self, relations: ArrayLike, number: int, generator: torch.Generator) -> SampledRules:
+    def sample(
+        self, relations: ArrayLike, number: int, generator: torch.Generator, banned: Banned | None = None
+    ) -> SampledRules:
         """Draw `number` rules for each head relation; a body that reaches the maximum length ends there.
 
         So rules of maximum length are drawn with their p less the factor of END. Repeated rules are counted.
+        Banned ones are drawn anew, and left out if that does not help.
         """
         heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64))).repeat_interleave(number)
         with torch.inference_mode():
-            tables = self._tables()
-            tokens = [self._draw(tables, chunk, generator) for chunk in heads.split(CHUNK_RULES)]
-        rows = torch.cat([heads[:, None], torch.cat(tokens)], dim=1).numpy()
-        rows, counts = np.unique(rows, axis=0, return_counts=True)
+            drawn = self._allowed_draws(self._tables(), heads, generator, banned)
+        rows, counts = np.unique(drawn, axis=0, return_counts=True)
         rules = self._rule_set(rows[:, 0], rows[:, 1:])
         return SampledRules(rules, counts, self.log_probs(rules))
 
     def beam(
-        self, relations: ArrayLike, number: int, width: int | None = None, threads: int = 1
+        self,
+        relations: ArrayLike,
+        number: int,
+        width: int | None = None,
+        threads: int = 1,
+        banned: Banned | None = None,
     ) -> RankedRules:
         """Search the `number` most probable rules of each head relation.
 
         Of the beginnings of each length the best `width` (by default `number`) are continued; finished rules
         of all lengths compete for the places. A relation's rules do not depend on what else is asked, nor on
-        the number of threads.
+        the number of threads. Banned rules get no place; relations with too few others are searched more
+        widely.
         """
         width = width or number
-        heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64)))
+        heads = np.unique(np.asarray(relations, dtype=np.int64))
+        if not banned:
+            return self._ranked(heads, number, width, threads, None)
+        heads = heads[[not banned.whole_head(int(head)) for head in heads]]
+        widest = min(WIDEST * width, self.num_relations**self.max_length)
+        rules, log_prob = RuleSet.from_rules([]), np.empty(0)
+        while len(heads):
+            found = self._ranked(heads, number, width, threads, banned)
+            count = np.bincount(found.rules.heads, minlength=self.num_relations)
+            enough = (count >= number) | (width >= widest)
+            taken = enough[found.rules.heads]
+            rules, log_prob = rules | found.rules.filter(taken), np.append(log_prob, found.log_prob[taken])
+            heads, width = heads[~enough[heads]], 2 * width
+        order = np.argsort(rules.heads, kind="stable")
+        return RankedRules(rules[order], log_prob[order])
+
+    def _ranked(
+        self, relations: NDArray[np.int64], number: int, width: int, threads: int, banned: Banned | None
+    ) -> RankedRules:
+        """One beam search for different relations."""
+        heads = torch.from_numpy(relations)
         size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
         with torch.inference_mode():
             tables = self._tables()
 
         def search(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
             with torch.inference_mode():  # it holds for one thread
-                found = self._search(tables, chunk, number, width)
+                found = self._search(tables, chunk, number, width, banned)
                 possible = found.log_prob.isfinite()
                 head = chunk[:, None].expand_as(possible)[possible]
                 return head, found.tokens[possible], found.log_prob[possible]
@@ -257,6 +287,23 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
             state = self._read(tables, state.take(parent), head, last)
         return log_prob
 
+    def _allowed_draws(
+        self, tables: _Tables, heads: Tensor, generator: torch.Generator, banned: Banned | None
+    ) -> NDArray[np.int64]:
+        """Head and tokens [n, max_length + 2] of one body for each head, less where only banned ones come."""
+        kept = []
+        for _ in range(REDRAWS):
+            tokens = [self._draw(tables, chunk, generator) for chunk in heads.split(CHUNK_RULES)]
+            rows: NDArray[np.int64] = torch.cat([heads[:, None], torch.cat(tokens)], dim=1).numpy()
+            if not banned:
+                return rows
+            again = banned.mask(self._rule_set(rows[:, 0], rows[:, 1:]))
+            kept.append(rows[~again])
+            heads = torch.from_numpy(rows[again, 0])
+            if not len(heads):
+                break
+        return np.concatenate(kept)
+
     def _draw(self, tables: _Tables, heads: Tensor, generator: torch.Generator) -> Tensor:
         """Tokens [n, max_length + 1] of one drawn body for each head [n]."""
         tokens = torch.full((len(heads), self.max_length + 1), self.end)
@@ -271,7 +318,9 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
                 state = self._read(tables, state.take(goes_on.nonzero().squeeze(1)), heads[row], last)
         return tokens
 
-    def _search(self, tables: _Tables, heads: Tensor, number: int, width: int) -> _Beams:
+    def _search(
+        self, tables: _Tables, heads: Tensor, number: int, width: int, banned: Banned | None
+    ) -> _Beams:
         """The best finished bodies of heads [c], descending; log p is -inf where there are no more."""
         tokens = torch.full((len(heads), 1, self.max_length + 1), self.end)
         beams = _Beams(tables.head_gates.new_zeros(len(heads), 1), tokens)
@@ -283,6 +332,10 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
                 *beams.log_prob.shape, self.end + 1
             )
             following += beams.log_prob[:, :, None]  # log p of all extensions [c, n, R + 1]
+            if banned:
+                rules = self._rule_set(beam_heads.numpy(), beams.tokens.flatten(0, 1).numpy())
+                unwanted = torch.from_numpy(banned.mask(rules)).view_as(beams.log_prob)
+                following[:, :, self.end].masked_fill_(unwanted, -torch.inf)
             finished = finished.joined(_Beams(following[:, :, self.end], beams.tokens)).best(number)
             if length == self.max_length:
                 break

@@ -13,6 +13,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.parallel import in_order
 from rnnlogic.rules.kernels import EntityEdges, bodies_between
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -38,11 +39,17 @@ class Candidates(NamedTuple):
 
 
 def find_candidates(
-    graph: Graph, search: PathSearch, seed: int = 0, threads: int = 1, progress: Progress | None = None
+    graph: Graph,
+    search: PathSearch,
+    seed: int = 0,
+    threads: int = 1,
+    progress: Progress | None = None,
+    banned: Banned | None = None,
 ) -> Candidates:
     """Bodies of length 1..max_length between the ends of facts, on the graph without the fact itself.
 
-    A path read backwards supports the inverse relation, so each relation is searched once for both.
+    A path read backwards supports the inverse relation, so each relation is searched once for both. Banned
+    rules take no one's place.
     """
     radix = 2 * graph.num_relations + 1
     if radix**search.max_length >= 1 << 63:
@@ -53,7 +60,7 @@ def find_candidates(
     found: list[tuple[Rule, int]] = []
 
     def search_relation(relation: int) -> list[tuple[tuple[int, ...], int]]:
-        return _search_relation(graph, edges, relation, search, seed)
+        return _search_relation(graph, edges, relation, search, seed, banned)
 
     relations = range(graph.num_relations)
     for relation, bodies in enumerate(in_order(search_relation, relations, threads, len, 10**7)):
@@ -82,7 +89,7 @@ def edges_by_entity(graph: Graph) -> EntityEdges:
 
 
 def _search_relation(
-    graph: Graph, edges: EntityEdges, relation: int, search: PathSearch, seed: int
+    graph: Graph, edges: EntityEdges, relation: int, search: PathSearch, seed: int, banned: Banned | None
 ) -> list[tuple[tuple[int, ...], int]]:
     """Bodies for one relation with the number of sampled facts they join, most first."""
     rng = np.random.default_rng([seed, relation])
@@ -113,8 +120,11 @@ def _search_relation(
         for i in picked
     ]
     bodies, joined = np.unique(np.concatenate(keys or [np.empty(0, np.int64)]), return_counts=True)
-    order = np.argsort(-joined, kind="stable")[: search.candidates]
-    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order]
+    order = np.argsort(-joined, kind="stable")
+    if banned:
+        rules = RuleSet.from_rules(Rule(relation, _decode(int(bodies[i]), radix)) for i in order)
+        order = order[~banned.mask(rules)]
+    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order[: search.candidates]]
 
 
 def _decode(key: int, radix: int) -> tuple[int, ...]:

@@ -7,6 +7,7 @@
 
 A word has letters, digits and `_ . / : # + -`; any other relation name stands in double quotes with the
 escapes of JSON. The body `true` is the empty walk: X = Y. What follows a `#` between tokens is a comment.
+In a pattern `*` is any relation and `...` any steps; beside other steps `...` needs the short form.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.errors import RuleError, UnknownNameError
 
 TRUE = "true"
+DOTS = "..."
+ANY, GAP = -1, -2  # in the ids of patterns: any relation in either direction; any number of steps, even none
 _WORD = r"(?!#|:-)(?:[\w./#+\-]++|:(?!-))++"
 _TOKEN_KINDS = {
     "blank": r"\s+|#[^\n]*",
@@ -31,6 +34,7 @@ _TOKEN_KINDS = {
     "close": r"\)",
     "comma": ",",
     "and": "[&∧]",
+    "any": r"\*",
     "unknown": ".",
 }
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKEN_KINDS.items()), re.DOTALL)
@@ -52,6 +56,11 @@ class Rule(NamedTuple):
 def parse_rule(text: str, vocab: Vocab) -> Rule:
     """Read a rule in the long or the short form; `RuleError` names the column and what was expected."""
     return _Parser(text, vocab).rule()
+
+
+def parse_pattern(text: str, vocab: Vocab) -> Rule:
+    """Read a pattern of rules: a rule whose relations may be ANY, and whose body may have a GAP."""
+    return _Parser(text, vocab, pattern=True).rule()
 
 
 def format_rule(
@@ -80,6 +89,11 @@ def chain_variables(length: int) -> list[str]:
     return ["X", *between, "Y"]
 
 
+def inverse_step(relation: int, vocab: Vocab) -> int:
+    """The inverse of a relation; ANY and GAP are their own."""
+    return relation if relation < 0 else vocab.inverse(relation)
+
+
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool) -> str:
     if relation >= vocab.num_relations:
         relation, left, right = vocab.inverse(relation), right, left
@@ -92,7 +106,7 @@ def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
     name = vocab.relations[base]
     if labels:
         name = vocab.relation_labels.get(name, name)
-    if name == TRUE or not _PLAIN_NAME.fullmatch(name):
+    if name in (TRUE, DOTS) or not _PLAIN_NAME.fullmatch(name):
         name = json.dumps(name, ensure_ascii=False)
     return name + INVERSE if is_inverse else name
 
@@ -111,8 +125,8 @@ class _Atom(NamedTuple):
 class _Parser:
     """Recursive descent over the tokens of one rule."""
 
-    def __init__(self, text: str, vocab: Vocab) -> None:
-        self.text, self.vocab = text, vocab
+    def __init__(self, text: str, vocab: Vocab, pattern: bool = False) -> None:
+        self.text, self.vocab, self.pattern = text, vocab, pattern
         self.tokens = _tokens(text)
         self.upcoming = next(self.tokens)
 
@@ -122,7 +136,7 @@ class _Parser:
         body = self.body(with_variables=bool(head.variables))
         if self.upcoming.kind != "end":
             raise self.error(self.upcoming, "expected '&' or the end of the rule")
-        if not head.variables:
+        if not head.variables or [atom.relation for atom in body] == [GAP]:
             return Rule(head.relation, tuple(atom.relation for atom in body))
         return Rule(head.relation, self.chain(head, body))
 
@@ -130,11 +144,18 @@ class _Parser:
         if self.upcoming.kind == "word" and self.upcoming.text == TRUE:
             self.advance()
             return []
-        atoms = [self.atom(with_variables)]
+        atoms = [self.step(with_variables)]
         while self.upcoming.kind in ("and", "comma"):
             self.advance()
-            atoms.append(self.atom(with_variables))
+            atoms.append(self.step(with_variables))
         return atoms
+
+    def step(self, with_variables: bool) -> _Atom:
+        """An atom of a body, or the gap of a pattern."""
+        if not self.pattern or self.upcoming.kind != "word" or self.upcoming.text != DOTS:
+            return self.atom(with_variables)
+        self.advance()
+        return _Atom(GAP, ())
 
     def atom(self, with_variables: bool | None) -> _Atom:
         """One atom; the head (`None`) decides whether the rule has variables."""
@@ -152,13 +173,13 @@ class _Parser:
 
     def relation(self) -> int:
         token = self.upcoming
-        if token.kind not in ("word", "quoted"):
+        if token.kind not in (("word", "quoted", "any") if self.pattern else ("word", "quoted")):
             raise self.error(token, "expected a relation name")
         self.advance()
-        relation = self.lookup(token)
+        relation = ANY if token.kind == "any" else self.lookup(token)
         while self.upcoming.kind == "inverse":
             self.advance()
-            relation = self.vocab.inverse(relation)
+            relation = inverse_step(relation, self.vocab)
         return relation
 
     def lookup(self, token: _Token) -> int:
@@ -181,7 +202,8 @@ class _Parser:
         relations, seen, here = [], {first.text, last.text}, first.text
         for i, atom in enumerate(body, start=1):
             end = self.other_end(atom, here)
-            relations.append(atom.relation if end is atom.variables[1] else self.vocab.inverse(atom.relation))
+            backwards = inverse_step(atom.relation, self.vocab)
+            relations.append(atom.relation if end is atom.variables[1] else backwards)
             if i == len(body) and end.text != last.text:
                 raise self.error(end, f"expected {last.text!r}, where the chain has to end")
             if i < len(body) and end.text in seen:
@@ -192,6 +214,9 @@ class _Parser:
 
     def other_end(self, atom: _Atom, here: str) -> _Token:
         """The second variable of an atom whose first, in either direction, has to be `here`."""
+        if atom.relation == GAP:
+            short = "beside other steps '...' needs the short form, such as: r1 <- r2 & ..."
+            raise RuleError(f"{short}\n  {self.text}")
         left, right = atom.variables
         if left.text == here:
             return right

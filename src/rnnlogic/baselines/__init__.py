@@ -1,0 +1,1 @@
+"""What the paper compares with, in the same harness: each a scorer for `evaluate`."""

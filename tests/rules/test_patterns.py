@@ -1,0 +1,126 @@
+"""Patterns of rules against regular expressions over letters, one letter a relation."""
+
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.errors import RuleError
+from rnnlogic.rules.patterns import Banned, is_open, matches, mirror_image, parse_pinned
+from rnnlogic.rules.rule import ANY, GAP, Rule, format_rule, parse_pattern, parse_rule
+from rnnlogic.rules.ruleset import RuleSet
+
+VOCAB = Vocab(("a",), ("treats", "causes", "is a", "..."))
+R = VOCAB.num_relations
+relations = st.integers(0, 2 * R - 1)
+rules = st.builds(Rule, relations, st.lists(relations, max_size=4).map(tuple))
+steps = st.one_of(relations, st.just(ANY), st.just(GAP))
+patterns = st.builds(Rule, st.one_of(relations, st.just(ANY)), st.lists(steps, max_size=4).map(tuple))
+
+
+def as_letters(rule: Rule) -> str:
+    return "".join(string.ascii_letters[relation] for relation in (rule.head, *rule.body))
+
+
+def as_expression(pattern: Rule) -> str:
+    return "".join(
+        {ANY: ".", GAP: ".*"}.get(step) or string.ascii_letters[step]
+        for step in (pattern.head, *pattern.body)
+    )
+
+
+def backwards(rule: Rule) -> Rule:
+    return Rule((rule.head + R) % (2 * R), tuple((step + R) % (2 * R) for step in rule.body[::-1]))
+
+
+@given(patterns, st.lists(rules))
+def test_a_pattern_matches_as_a_regular_expression_does(pattern, listed):
+    found = RuleSet.from_rules(listed)
+    expected = [re.fullmatch(as_expression(pattern), as_letters(rule)) is not None for rule in found]
+    assert matches(pattern, found).tolist() == expected
+
+
+@given(st.lists(patterns, max_size=3), st.lists(rules))
+def test_banned_in_both_directions(unwanted, listed):
+    found = RuleSet.from_rules(listed)
+    expressions = [as_expression(pattern) for pattern in unwanted]
+    expected = [
+        any(re.fullmatch(e, as_letters(turned)) for e in expressions for turned in (rule, backwards(rule)))
+        for rule in found
+    ]
+    banned = Banned(unwanted, VOCAB)
+    assert banned.mask(found).tolist() == expected
+    assert list(banned.keep(found)) == [rule for rule, out in zip(found, expected, strict=True) if not out]
+    assert bool(banned) == bool(unwanted)
+
+
+@given(patterns)
+def test_the_mirror_image_of_a_mirror_image_is_the_pattern(pattern):
+    assert mirror_image(mirror_image(pattern, VOCAB), VOCAB) == pattern
+
+
+@given(rules)
+def test_a_rule_is_a_pattern_of_itself_alone(rule):
+    for style in ("long", "short"):
+        text = format_rule(rule, VOCAB, style)
+        assert parse_pattern(text, VOCAB) == parse_pinned(text, VOCAB) == rule
+    assert not is_open(rule)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("treats(X,Y) <- *(X,A) & causes(A,Y)", Rule(0, (ANY, 1))),
+        ("treats(X,Y) <- causes(Z,X) & *(Y,Z)", Rule(0, (1 + R, ANY))),
+        ("treats <- * & causes", Rule(0, (ANY, 1))),
+        ("* <- causes & ...", Rule(ANY, (1, GAP))),
+        ("*(X,Y) <- causes(X,Y)", Rule(ANY, (1,))),
+        ("*^-1 <- ... & causes^-1, ...", Rule(ANY, (GAP, 1 + R, GAP))),
+        ("treats(X,Y) <- ...", Rule(0, (GAP,))),
+        ('"is a" <- "..." & *  # any', Rule(2, (3, ANY))),
+        ("treats^-1 <- true", Rule(0 + R, ())),
+    ],
+)
+def test_patterns_are_read(text, expected):
+    assert parse_pattern(text, VOCAB) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("treats <- cuases & ...", "unknown relation 'cuases'; did you mean 'causes'"),
+        ("treats(X,Y) <- causes(X,A) & ...", "needs the short form"),
+        ("treats(X,Y) <- ... & causes(A,Y)", "needs the short form"),
+        ("treats <- **", "expected '&' or the end of the rule, found '*'"),
+        ("treats", "expected an arrow"),
+    ],
+)
+def test_bad_patterns_are_shown_with_their_source(text, problem):
+    with pytest.raises(RuleError) as caught:
+        Banned.from_text(["* <- causes", text], VOCAB)
+    message = str(caught.value)
+    assert message.startswith("banned: ")
+    assert problem in message
+    assert text in message
+
+
+def test_a_pinned_rule_is_one_rule():
+    with pytest.raises(RuleError, match=r"pinned: 'treats <- \*' is no single rule"):
+        parse_pinned("treats <- *", VOCAB)
+    with pytest.raises(RuleError, match="pinned: column 11: unknown relation"):
+        parse_pinned("treats <- casues", VOCAB)
+
+
+def test_rules_have_neither_stars_nor_dots():
+    with pytest.raises(RuleError, match="expected a relation name, found '\\*'"):
+        parse_rule("treats <- *", VOCAB)
+    assert parse_rule("treats <- ...", VOCAB) == Rule(0, (3,))
+
+
+def test_heads_without_any_rule_left():
+    banned = Banned.from_text(["treats <- ...", "causes <- causes & ..."], VOCAB)
+    assert [r for r in range(2 * R) if banned.whole_head(r)] == [0, R]
+    assert Banned.from_text(["* <- ..."], VOCAB).whole_head(5)

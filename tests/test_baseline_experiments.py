@@ -1,0 +1,80 @@
+"""Published numbers of other methods, and what experiments/baselines.py leaves behind."""
+
+import json
+import sys
+from pathlib import Path
+
+from rnnlogic.baselines.pykeen_models import Trained
+from rnnlogic.cli.progress import StageProgress
+from rnnlogic.compare_runs import compare_runs
+from rnnlogic.evaluation.baselines import FrequencyScorer
+
+from .family import family
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
+
+import baselines
+from experiment import experiment_names, load_experiment
+from published import load_published
+
+
+def test_published_numbers_of_other_methods():
+    published = load_published()
+    assert "ICLR 2021" in published.source
+    assert set(published.results) == set(published.tables) == set(experiment_names())
+    shown = set()
+    for sides in published.results.values():
+        for methods in sides.values():
+            for method, values in methods.items():
+                shown.add(method)
+                assert values["from"] in ("quoted", "rerun", "run")
+                numbers = {name: value for name, value in values.items() if name != "from"}
+                assert {"mrr"} <= set(numbers) <= {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
+                hits = [numbers[name] for name in ("hits@1", "mrr", "hits@10") if name in numbers]
+                assert hits == sorted(hits)
+                assert 0 < hits[0] < hits[-1] < 1
+    assert shown == set(published.methods)
+    runnable = {method.ours for method in published.methods.values() if method.ours is not None}
+    assert runnable <= set(baselines.MODELS)
+
+
+def test_rotate_is_published_alike_in_both_files():
+    for name, sides in load_published().results.items():
+        numbers = {key: value for key, value in sides["both"]["rotate"].items() if key != "from"}
+        assert numbers == load_experiment(name).published["rotate"]["both"]
+
+
+def test_a_baseline_leaves_what_report_and_compare_read(tmp_path, monkeypatch):
+    made = []
+
+    def make(job):
+        made.append(job.seed)
+        return FrequencyScorer(), {"settings": {"x": 1}}
+
+    monkeypatch.setitem(baselines.MODELS, "drum", make)
+    job = baselines.Job(family(), "drum", 3, tmp_path / "drum" / "seed-3", 1, None, None)
+    folder = baselines.run(job)
+    assert baselines.run(job) == folder
+    assert made == [3]  # a finished one stays
+    about = json.loads((folder / "model.json").read_text())
+    assert (about["model"], about["seed"], about["settings"]) == ("drum", 3, {"x": 1})
+    assert about["minutes"] >= 0
+    reports = [json.loads((folder / "reports" / f"{split}.json").read_text()) for split in ("valid", "test")]
+    assert [report["split"] for report in reports] == ["valid", "test"]
+    assert compare_runs(folder, folder, samples=5).metrics[0].a == reports[1]["both"]["expected"]["mrr"]
+
+
+def test_settings_are_chosen_once(tmp_path, monkeypatch):
+    chosen = Trained(FrequencyScorer(), {"learning_rate": 0.01}, 20, 0.5, 1.5)
+    trained = []
+    monkeypatch.setattr(baselines, "choose_settings", lambda name, dataset, seed, show: chosen)
+    monkeypatch.setattr(
+        baselines, "train_pykeen", lambda name, dataset, settings, seed, show: trained.append(seed) or chosen
+    )
+    for seed in (0, 1):
+        folder = tmp_path / "tucker" / f"seed-{seed}"
+        job = baselines.Job(family(), "tucker", seed, folder, 1, None, StageProgress())
+        about = json.loads((baselines.run(job) / "model.json").read_text())
+        assert about["settings"] == {"learning_rate": 0.01}
+    assert trained == [1]
+    assert json.loads((tmp_path / "tucker" / "chosen.json").read_text())["settings"] == chosen.settings
