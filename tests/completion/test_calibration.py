@@ -44,6 +44,7 @@ def test_weights_stand_for_all_questions_and_facts(monkeypatch):
     assert set(every.weight.tolist()) == {1.0}
     monkeypatch.setattr(module, "QUESTIONS", 60)
     monkeypatch.setattr(module, "LIKELY", 1.0)
+    monkeypatch.setattr(module, "FACTS", 1)
     monkeypatch.setattr(module, "OTHERS", 1.0)
     totals = []
     for seed in range(60):

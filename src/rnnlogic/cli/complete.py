@@ -72,8 +72,8 @@ def _print(
     if facts:
         rows = [[fact.probability, fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
         print_table(["probability", "head", "relation", "tail"], rows)
-    more = f", of which {len(facts) - SHOWN:,} more than shown" if len(facts) > SHOWN else ""
-    typer.echo(f"{len(facts):,} facts written to {output}{more}; evidence {evidence.value}, {seconds:.0f} s")
+    first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
+    typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
     typer.echo(
         f"\nProbabilities, fitted on validation facts (rules reach {calibration.facts:,} of "
         f"{calibration.valid:,}) and cross-validated: calibration error {calibration.reliability.error:.3f}"

@@ -197,6 +197,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     typer.echo(f"  rnnlogic rules {folder} --top 3")
     typer.echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
     typer.echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
+    typer.echo(f"  rnnlogic complete {folder} -o new_facts.tsv")
 
 
 def _example(model: RNNLogic) -> tuple[str, str, str]:

@@ -29,8 +29,9 @@ from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding.scorer import AnswerScorer
 from rnnlogic.rules.ruleset import RuleSet
 
-QUESTIONS = 60_000  # sampled, besides those with validation facts
-LIKELY, OTHERS = 4.0, 1.0  # facts kept of a question: about so many by their softmax, and so many at random
+QUESTIONS = 100_000  # sampled, besides those with validation facts
+FACTS = 200_000  # kept of them in all, or a few of each
+LIKELY, OTHERS = 3.0, 1.0  # facts kept of a question: about so many by their softmax, and so many at random
 SECOND_LOOK = 20_000  # facts for which the inverse question is asked too
 
 Progress = Callable[[str, int, int, str], None]  # stage, pieces done, pieces in all, note
@@ -136,6 +137,7 @@ def _sample(
 ) -> _Rows:
     """Facts proposed for a sample of questions, with all that have validation facts."""
     samples, facts = [], []
+    likely = max(LIKELY, FACTS / (graph.num_relations * graph.num_entities))
     for relation in range(graph.num_relations):
         asked = asked_direction(scorer.rules, relation, graph.num_relations)
         answers = _answers(valid[valid[:, 1] == relation], asked != relation)
@@ -143,7 +145,7 @@ def _sample(
         heads, weights = _questions(answers, graph, random)
         for block in candidates(graph, scorer, asked, heads):
             is_found = np.isin(_keys(block.head, block.tail, graph), wanted)
-            kept, weight = _thin(block, is_found, weights, random)
+            kept, weight = _thin(block, is_found, weights, likely, random)
             samples.append(
                 Sample(
                     block.features[kept],
@@ -182,11 +184,15 @@ def _questions(
 
 
 def _thin(
-    block: Candidates, is_found: NDArray[np.bool_], weights: NDArray[np.float64], random: np.random.Generator
+    block: Candidates,
+    is_found: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    number: float,
+    random: np.random.Generator,
 ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
     """Which candidates to keep, all that are found among them, and how many each of them stands for."""
     likely = sigmoid(block.features[:, NEW]) - 1 / (1 + np.exp(LIMIT))
-    chance = np.minimum(LIKELY * likely + OTHERS / block.answers, 1.0)
+    chance = np.minimum(number * likely + OTHERS / block.answers, 1.0)
     chance[is_found] = 1.0
     kept = np.flatnonzero(random.random(len(chance)) < chance)
     return kept, weights[block.head[kept]] / chance[kept]
