@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,10 @@ class Rank:
 
 @dataclass(frozen=True)
 class Contribution:
-    """What one rule adds to the score: its weight times the feature of its number of paths, times phi."""
+    """What one rule adds to the score: its weight times the feature of its number of paths, times phi.
+
+    In RNNLogic+ it is the score minus the score without the rule.
+    """
 
     rule: str
     weight: float
@@ -68,7 +71,10 @@ class Contribution:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A fact, its score, and what makes it up: the contributions, and what the embedding adds, sum to it."""
+    """A fact, its score, and what makes it up.
+
+    The contributions, and what the embedding adds, sum to the score, unless each rule was left out in turn.
+    """
 
     vocab: Vocab
     head: int
@@ -81,6 +87,7 @@ class Explanation:
     is_known: bool  # the fact is in the evidence; it was hidden while rules were applied, as in training
     contributions: tuple[Contribution, ...]  # of every rule that reaches the answer, the strongest first
     embedding: float | None = None  # what the embedding adds by itself; None where it has no say
+    kind: Literal["sum", "leave-one-out"] = "sum"  # what contributions are
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -95,6 +102,7 @@ class Explanation:
             "raw_rank": self.raw_rank.mean,
             "is_known": self.is_known,
             "embedding": self.embedding,
+            "contributions": self.kind,
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
         }
 
@@ -113,6 +121,8 @@ class Explanation:
             f"  rank {self.filtered_rank.text()} (other known answers left out), {self.raw_rank.text()} (all)"
         )
         yield f"  {len(self.contributions):,} rule(s) reach it"
+        if self.kind == "leave-one-out":
+            yield "  Beside each rule: the score minus the score without it; these need not sum to the score."
         if self.embedding is not None:
             yield ""
             yield f"{self.embedding:+9.4f}  by the embedding itself"
@@ -120,7 +130,10 @@ class Explanation:
         for contribution in shown:
             yield from _contribution_lines(contribution, names)
         rest = self.contributions[len(shown) :]
-        if rest:
+        if rest and self.kind == "leave-one-out":
+            yield ""
+            yield f"           {len(rest):,} more rule(s)"
+        elif rest:
             total = math.fsum(contribution.contribution for contribution in rest)
             yield ""
             yield f"{total:+9.4f}  by {len(rest):,} more rule(s)"
@@ -169,6 +182,7 @@ def explain(
         is_known,
         tuple(contributions),
         parts.rest,
+        parts.kind,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,9 +26,13 @@ from rnnlogic.learning.runs import Run
 from rnnlogic.learning.scorers import scorer_of
 from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
+from rnnlogic.transfer import Transfer, dataset_with, transfer
 
 if TYPE_CHECKING:
-    from rnnlogic.embeddings.rotate import RotatE
+    from rnnlogic.completion.calibration import Calibration
+    from rnnlogic.completion.complete import NewFact
+    from rnnlogic.data.vocab import Vocab
+    from rnnlogic.evaluation.evaluate import Scorer
     from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
@@ -67,8 +71,10 @@ class RNNLogic:
         self._config = self._given
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
-        self._embedding: RotatE | None = None
+        self._embedding: Scorer | None = None
         self._scorer: AnswerScorer | None = None
+        self._calibration: Calibration | None = None
+        self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
 
     def __repr__(self) -> str:
         if self._dataset is None or self._learned is None:
@@ -91,7 +97,8 @@ class RNNLogic:
         With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
         finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
         `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
-        without it they train one first.
+        without it they train one first. For `plus-emb` without path scores it may be anything that scores
+        answers, such as a `PyKEENScorer`; such a fit has no run folder.
 
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are surely among the final ones; with
         `generate=False` they are all there is, and only their weights are learned.
@@ -105,7 +112,11 @@ class RNNLogic:
         config = config if generate else changed(config, {"generate": False})
         given = rules_of_fit(rules, data.vocab, None if restart else run)
         edits_of(config, given, data.vocab)  # tells what is wrong before anything is written
-        folder = None if run is None else Run.start(run, data, config, restart, rule_lines(given, data.vocab))
+        folder = (
+            None
+            if run is None
+            else Run.start(run, data, config, restart, rule_lines(given.rules, data.vocab))
+        )
         embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
         if folder is not None and folder.finished:
             learned = folder.learned()
@@ -177,9 +188,74 @@ class RNNLogic:
         evidence: Evidence = "train",
         sides: Side = "both",
         progress: EvaluationProgress | None = None,
+        negatives: int | None = None,
+        seed: int = 0,
     ) -> Report:
-        """Rank the answers of a split by the rules."""
-        return evaluate(self.scorer, self.dataset, split, evidence, sides, progress=progress)
+        """Rank the answers of a split by the rules, among all entities or so many sampled ones."""
+        return evaluate(
+            self.scorer,
+            self.dataset,
+            split,
+            evidence,
+            sides,
+            progress=progress,
+            negatives=negatives,
+            seed=seed,
+        )
+
+    def complete(
+        self,
+        relation: str | None = None,
+        min_probability: float = 0.0,
+        most: int = 1000,
+        evidence: Evidence = "all",
+        progress: Progress | None = None,
+    ) -> Iterator[NewFact]:
+        """The most probable facts that the evidence does not hold, best first, each with a reason.
+
+        They come one by one once all questions have been asked; memory does not grow with their number.
+        """
+        from rnnlogic.completion.complete import complete
+
+        wanted = _relations(self.dataset.vocab, relation)
+        calibration, graph = self.calibration(progress), self.dataset.graph(evidence)
+        limits = min_probability, most, progress or _silent
+        return complete(graph, self.dataset.vocab, self.scorer, calibration, wanted, *limits)
+
+    def calibration(self, progress: Progress | None = None) -> Calibration:
+        """How probable proposed facts are, fitted on the validation facts; done once."""
+        from rnnlogic.completion.calibration import calibrate
+
+        if self._calibration is None:
+            self._calibration = calibrate(self.dataset, self.scorer, progress or _silent, self.config.seed)
+        return self._calibration
+
+    def on(self, graph: Any) -> RNNLogic:
+        """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
+
+        Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
+        match and how many rules were dropped for it.
+        """
+        if self._embedding is not None:
+            raise RNNLogicError(
+                f"this model cannot move to another graph: variant {self.config.variant} has an embedding, "
+                "which knows only the entities it was trained with; use variant rnnlogic or plus"
+            )
+        dataset = load_dataset(graph)
+        learned, report = transfer(self.learned, self.dataset.vocab, dataset)
+        moved = RNNLogic(self.config)._take(dataset, self.config, learned)
+        moved.transfer = report
+        return moved
+
+    def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
+        """A model whose evidence holds these facts (head, relation, tail) too; this one stays as it is.
+
+        Nothing is learned anew, so it is quick. New entities are welcome, except where there is an embedding.
+        """
+        dataset = dataset_with(self.dataset, facts, new_entities=self._embedding is None)
+        more = RNNLogic(self.config)._take(dataset, self.config, self.learned, self._embedding)
+        more.transfer = self.transfer
+        return more
 
     def save(self, folder: str | Path) -> Path:
         """Write a run folder that `load` reads back; it must be new or empty."""
@@ -217,10 +293,10 @@ class RNNLogic:
         return _fitted(self._scorer)
 
     def _take(
-        self, dataset: Dataset, config: Config, learned: Learned, embedding: RotatE | None = None
+        self, dataset: Dataset, config: Config, learned: Learned, embedding: Scorer | None = None
     ) -> RNNLogic:
         self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
-        self._scorer = scorer_of(learned, config, embedding)
+        self._scorer, self._calibration = scorer_of(learned, config, embedding), None
         return self
 
     def _info(self, i: int) -> RuleInfo:
@@ -234,6 +310,16 @@ class RNNLogic:
             int(learned.support[i]),
             float(learned.confidence[i]),
         )
+
+
+def _relations(vocab: Vocab, name: str | None) -> list[int]:
+    """Ids of one relation or of all, without inverses."""
+    if name is None:
+        return list(range(vocab.num_relations))
+    relation = vocab.relation_id(name)
+    if relation >= vocab.num_relations:
+        raise RNNLogicError(f"facts are written the way round that the graph has them: ask for {name[:-3]!r}")
+    return [relation]
 
 
 def _fitted(part: Part | None) -> Part:

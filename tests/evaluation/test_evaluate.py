@@ -131,9 +131,10 @@ def test_json_shape(make_dataset, table_scorer):
     dataset = make_dataset([[0, 0, 1]], [], [[0, 1, 2], [2, 0, 1]], 3, 2)
     report = evaluate(table_scorer(np.zeros((4, 3, 3))), dataset)
     shape = json.loads(json.dumps(report.as_dict(relations=True)))
-    head = ["dataset", "split", "evidence", "queries", "seconds"]
+    head = ["dataset", "split", "evidence", "protocol", "queries", "seconds"]
     assert list(shape) == [*head, "both", "tail", "head", "relations"]
-    assert [shape[key] for key in head[:4]] == ["tiny", "test", "train", 4]
+    protocol = "ranked among all entities, known answers left out"
+    assert [shape[key] for key in head[:5]] == ["tiny", "test", "train", protocol, 4]
     assert shape["seconds"] > 0
     for side in ("both", "tail", "head"):
         assert list(shape[side]) == list(TIE_RULES)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rnnlogic.config import Config, override
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RNNLogicError, RuleError
-from rnnlogic.learning.given import edits_of
+from rnnlogic.learning.given import GivenRules, edits_of
 from rnnlogic.learning.learn import fit_predictor, learn
 from rnnlogic.learning.result import MemoryStore, unpack_rules
 from rnnlogic.model import RNNLogic
@@ -35,13 +35,13 @@ def changed(**values) -> Config:
 def fit(config, given=(), store=None):
     store = store or MemoryStore()
     texts = RuleSet.from_text(list(given), DATA.vocab)
-    return learn(DATA, config, store, lambda *_: None, given=texts), store
+    return learn(DATA, config, store, lambda *_: None, given=GivenRules(texts)), store
 
 
 @given(st.lists(rules), st.lists(rules), st.lists(rules, max_size=3))
 def test_pinned_rules_are_added_once_and_banned_given_ones_are_not(found, wanted, unwanted):
     banned = [format_rule(rule, VOCAB) for rule in unwanted]
-    edits = edits_of(Config(banned=tuple(banned)), RuleSet.from_rules(wanted), VOCAB)
+    edits = edits_of(Config(banned=tuple(banned)), GivenRules(RuleSet.from_rules(wanted)), VOCAB)
     beam = RuleSet.from_rules(found)
     both, log_prob = edits.with_pinned(beam, np.zeros(len(beam)), lambda rules: -rules.lengths.astype(float))
     backwards = {Rule((r.head + 2) % 4, tuple((s + 2) % 4 for s in r.body[::-1])) for r in unwanted}

@@ -40,7 +40,9 @@ def test_settings_reach_the_scorer():
     plain = make_scorer(learned.rules, learned.weights, Config(threads=3))
     assert isinstance(plain, RuleScorer)
     assert plain.threads == 3
-    scored = make_scorer(learned.rules, learned.weights, Config(threads=3), embedding, 0.5)
+    scored = make_scorer(
+        learned.rules, learned.weights, Config(variant="rnnlogic-emb", threads=3), embedding, 0.5
+    )
     assert isinstance(scored, PathRuleScorer)
     assert (scored.answer_weight, scored.threads) == (0.5, 3)
     np.testing.assert_array_equal(scored.weights, learned.weights)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.cli import answers, compare, data, demo, embed, evaluate, fit, mine, rules
+from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, rules
 from rnnlogic.errors import RNNLogicError
 
 app = typer.Typer(
@@ -28,6 +28,9 @@ app.command(
     "explain",
     epilog="Example: rnnlogic explain runs/umls --head antibiotic --relation treats --tail sign_or_symptom",
 )(answers.explain)
+app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -o new_facts.tsv")(
+    complete.complete
+)
 app.add_typer(rules.app, name="rules")
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)

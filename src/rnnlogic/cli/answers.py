@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, RunFolder
+from rnnlogic.cli.models import load_model
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.errors import DataError, RNNLogicError, UnknownNameError
 
@@ -45,15 +46,14 @@ def predict(
     known: Annotated[
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
     ] = KnownChoice.drop,
+    graph: GraphOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict missing facts: the best answers of (head, relation, ?), with probabilities.
 
     With --input there is one line per answer (columns separated by tabs), or with --json one per query.
     """
-    from rnnlogic.model import RNNLogic
-
-    model = RNNLogic.load(run)
+    model = load_model(run, graph)
     vocab = model.dataset.vocab
     if queries is None:
         query = _query(head, relation, tail, vocab)
@@ -81,16 +81,15 @@ def explain(
     paths: Annotated[int, typer.Option(help="Paths to show for each rule.", min=0)] = 3,
     rules: Annotated[int, typer.Option(help="Rules to show, strongest first; 0 for all.", min=0)] = 10,
     evidence: EvidenceOption = EvidenceChoice.train,
+    graph: GraphOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain an answer: its probability and rank, what each rule contributes, and the paths behind it.
 
     JSON lists every rule, the first --rules of them with paths.
     """
-    from rnnlogic.model import RNNLogic
-
     shown = rules or None
-    explanation = RNNLogic.load(run).explain(head, relation, tail, paths, evidence.value, shown)
+    explanation = load_model(run, graph).explain(head, relation, tail, paths, evidence.value, shown)
     if as_json:
         print_json(explanation.as_dict())
     else:

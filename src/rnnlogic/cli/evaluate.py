@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, RunFolder
+from rnnlogic.cli.models import load_model
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -35,22 +36,40 @@ def evaluate(
     split: Annotated[SplitChoice, typer.Option(help="Facts that are asked for.")] = SplitChoice.test,
     evidence: EvidenceOption = EvidenceChoice.train,
     sides: Annotated[SidesChoice, typer.Option(help="Ask for tails, for heads, or both.")] = SidesChoice.both,
+    graph: GraphOption = None,
+    negatives: Annotated[
+        int | None,
+        typer.Option(
+            help="Rank each answer among so many sampled entities, as is usual on new graphs.", min=1
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
     relations: Annotated[bool, typer.Option("--relations", help="Also by relation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the answers of a split; the report is kept in the run folder too."""
-    from rnnlogic.learning.runs import Run
-    from rnnlogic.model import RNNLogic
+    """Rank the answers of a split; the report is kept in the run folder too.
 
-    model = RNNLogic.load(run)
+    With --graph the rules are applied to another graph, whose entities may be others: its train facts are the
+    evidence, its test facts are asked for. Relations are matched by name.
+    """
+    from rnnlogic.learning.runs import Run
+
+    model = load_model(run, graph)
     with StageProgress() as progress:
         stage = f"evaluate {split.value}"
         report = model.evaluate(
-            split.value, evidence.value, sides.value, lambda *done: progress.evaluation(stage, *done)
+            split.value,
+            evidence.value,
+            sides.value,
+            lambda *done: progress.evaluation(stage, *done),
+            negatives,
+            seed,
         )
-    Run.open(run).save_report(_report_name(split, evidence, sides), report.as_dict())
+    transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
+    name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
+    Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
-        print_json(report.as_dict(relations))
+        print_json(report.as_dict(relations) | transfer)
         return
     print_report(report)
     if relations:
@@ -64,6 +83,7 @@ def print_report(report: Report) -> None:
         f"{report.dataset}, {report.split} facts, evidence {report.evidence}: "
         f"{report.queries:,} queries in {report.seconds:.1f} s"
     )
+    typer.echo(f"each {report.protocol}")
     rows = report.table()
     print_table(list(rows[0]), [[_rounded(value) for value in row.values()] for row in rows])
 
@@ -82,7 +102,12 @@ def _rounded(value: Any) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
-def _report_name(split: SplitChoice, evidence: EvidenceChoice, sides: SidesChoice) -> str:
+def _report_name(
+    split: SplitChoice, evidence: EvidenceChoice, sides: SidesChoice, graph: str | None, negatives: int | None
+) -> str:
     """`test`, with what differs from the usual settings, such as `test-train+valid-tail`."""
     usual = (EvidenceChoice.train, SidesChoice.both)
-    return "-".join([split.value, *(part.value for part in (evidence, sides) if part not in usual)])
+    parts = [split.value, *(part.value for part in (evidence, sides) if part not in usual)]
+    parts += [f"on-{graph}"] if graph else []
+    parts += [f"{negatives}-negatives"] if negatives else []
+    return "-".join(parts)

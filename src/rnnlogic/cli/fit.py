@@ -18,9 +18,9 @@ from rnnlogic.cli.progress import StageProgress
 if TYPE_CHECKING:
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
+    from rnnlogic.learning.given import GivenRules
     from rnnlogic.learning.runs import Run
     from rnnlogic.model import RNNLogic
-    from rnnlogic.rules.ruleset import RuleSet
 
 STOPPED = 130  # exit code of Ctrl-C
 
@@ -30,6 +30,8 @@ class VariantChoice(StrEnum):
 
     rnnlogic = "rnnlogic"
     rnnlogic_emb = "rnnlogic-emb"
+    plus = "plus"
+    plus_emb = "plus-emb"
 
 
 def fit(
@@ -42,7 +44,8 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
     ] = None,
     variant: Annotated[
-        VariantChoice | None, typer.Option(help="rnnlogic, or rnnlogic-emb: an embedding scores the paths.")
+        VariantChoice | None,
+        typer.Option(help="rnnlogic-emb: an embedding scores the paths; plus, plus-emb: a network."),
     ] = None,
     embeddings: Annotated[
         Path | None,
@@ -50,7 +53,9 @@ def fit(
     ] = None,
     rules: Annotated[
         Path | None,
-        typer.Option(metavar="FILE|RUN", help="Rules to use for certain: a rule file, or those of a run."),
+        typer.Option(
+            metavar="FILE|RUN", help="Rules to use for certain (plus: only these): a file, or a run."
+        ),
     ] = None,
     no_generate: Annotated[
         bool, typer.Option("--no-generate", help="Look for no other rules: learn weights only.")
@@ -67,7 +72,7 @@ def fit(
     restart: Annotated[bool, typer.Option("--restart", help="Drop what RUN holds and begin anew.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn rules from a knowledge graph.
+    """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
 
     Run the same command again to go on with a fit that was stopped.
     """
@@ -77,7 +82,8 @@ def fit(
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=True)
     settings = _settings(dataset, config, variant, changes or [], seed, threads)
-    settings = _edited(settings, pin or [], ban or [], no_generate)
+    only_given = no_generate or (settings.is_plus and rules is not None)
+    settings = _edited(settings, pin or [], ban or [], only_given)
     given = None if rules is None else _given(rules, dataset)
     with stoppable("run the same command again to go on"):
         model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings, given)
@@ -95,7 +101,7 @@ def fit_run(
     max_minutes: float | None = None,
     restart: bool = False,
     embeddings: Path | None = None,
-    rules: RuleSet | None = None,
+    rules: GivenRules | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
     from rnnlogic.learning.runs import Run
@@ -146,14 +152,14 @@ def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: b
     return changed(config, rules | ({"generate": False} if no_generate else {}))
 
 
-def _given(source: Path, dataset: Dataset) -> RuleSet:
+def _given(source: Path, dataset: Dataset) -> GivenRules:
     """Rules of a file or a run; what was dropped is told."""
     from rnnlogic.learning.given import read_given
 
     given = read_given(source, dataset.vocab)
     for note in given.notes:
         typer.echo(f"note: {note}", err=True)
-    return given.rules
+    return given
 
 
 def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
@@ -191,6 +197,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     typer.echo(f"  rnnlogic rules {folder} --top 3")
     typer.echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
     typer.echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
+    typer.echo(f"  rnnlogic complete {folder} -o new_facts.tsv")
 
 
 def _example(model: RNNLogic) -> tuple[str, str, str]:

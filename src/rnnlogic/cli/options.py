@@ -29,8 +29,15 @@ class EvidenceChoice(StrEnum):
 
     train = "train"
     train_valid = "train+valid"
+    everything = "all"
 
 
 EvidenceOption = Annotated[
     EvidenceChoice, typer.Option("--evidence", help="Facts that the rules are applied to.")
+]
+GraphOption = Annotated[
+    str | None,
+    typer.Option(
+        "--graph", metavar="DATASET", help="Apply the rules to another graph: dataset name, folder or file."
+    ),
 ]

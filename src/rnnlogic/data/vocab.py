@@ -66,6 +66,10 @@ class Vocab:
         name = self.entities[entity]
         return self.entity_labels.get(name, name)
 
+    def has_entity(self, name: str) -> bool:
+        """Whether `entity_id` knows a name."""
+        return name in self._entity_ids or name in self._unique_label_ids
+
     def entity_id(self, name: str) -> int:
         """Id of an entity by name, or by label where the label is unique."""
         found = self._entity_ids.get(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers
 from rnnlogic.evaluation.report import Report, Side
+from rnnlogic.evaluation.sampled import NegativeSampler
 
 Split = Literal["valid", "test"]
 Progress = Callable[[int, int, float], None]  # queries done, queries in all, expected MRR so far
@@ -29,6 +30,7 @@ GROUPS: dict[Side, tuple[Side, ...]] = {
 }
 
 
+@runtime_checkable
 class Scorer(Protocol):
     """Anything that scores all entities as answers of (head, relation, ?)."""
 
@@ -51,15 +53,19 @@ def evaluate(
     chunk: int | None = None,
     progress: Progress | None = None,
     most_facts: int | None = None,
+    negatives: int | None = None,
+    seed: int = 0,
 ) -> Report:
     """Rank the answers of a split, filtered against all facts, with queries grounded on `evidence`.
 
     A fact (h, r, t) asks (h, r, ?) with answer t (tail side) and (t, r^-1, ?) with answer h (head side).
     `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
-    than `most_facts` a fixed random sample is asked.
+    than `most_facts` a fixed random sample is asked. With `negatives`, an answer is not ranked among all
+    entities but among so many that are no known answers, drawn by `seed`.
     """
     started = time.perf_counter()
-    _check_settings(split, evidence, sides, chunk)
+    _check_settings(split, evidence, sides, chunk, negatives)
+    sampler = None if negatives is None else NegativeSampler(negatives, seed)
     facts = _facts(dataset, split)
     if most_facts is not None and len(facts) > most_facts:
         facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
@@ -70,7 +76,7 @@ def evaluate(
     mrr_sum = 0.0
     for start in range(0, len(asked), size):
         queries = asked[start : start + size]
-        parts.append(_rank_chunk(scorer, graph, known, queries, dataset.vocab))
+        parts.append(_rank_chunk(scorer, graph, known, queries, dataset.vocab, sampler))
         if progress is not None:
             mrr_sum += math.fsum(query_metrics(parts[-1])["mrr"])
             done = start + len(queries)
@@ -79,6 +85,7 @@ def evaluate(
         dataset=dataset.name,
         split=split,
         evidence=evidence,
+        protocol=_protocol(negatives, seed),
         seconds=time.perf_counter() - started,
         sides=GROUPS[sides],
         relations=dataset.vocab.relations,
@@ -105,7 +112,16 @@ class KnownAnswers:
         return queries, self._arrays.tails[starts[queries] + place_in_row]
 
 
-def _check_settings(split: Split, evidence: Evidence, sides: Side, chunk: int | None) -> None:
+def _protocol(negatives: int | None, seed: int) -> str:
+    among = "all entities" if negatives is None else f"{negatives:,} sampled negatives (seed {seed})"
+    return f"ranked among {among}, known answers left out"
+
+
+def _check_settings(
+    split: Split, evidence: Evidence, sides: Side, chunk: int | None, negatives: int | None
+) -> None:
+    if negatives is not None and negatives < 1:
+        raise RNNLogicError(f"there must be at least 1 sampled negative, not {negatives}")
     if sides not in GROUPS:
         raise RNNLogicError(f"unknown sides {sides!r}; choose one of {', '.join(GROUPS)}")
     if chunk is not None and chunk < 1:
@@ -139,7 +155,12 @@ def _queries(facts: Triples, sides: Side, num_relations: int) -> NDArray[np.int3
 
 
 def _rank_chunk(
-    scorer: Scorer, graph: Graph, known: KnownAnswers, queries: NDArray[np.int32], vocab: Vocab
+    scorer: Scorer,
+    graph: Graph,
+    known: KnownAnswers,
+    queries: NDArray[np.int32],
+    vocab: Vocab,
+    sampler: NegativeSampler | None,
 ) -> Ranks:
     """Ranks of queries [B, 3]; equal questions (head, relation) stand together and are scored once."""
     heads, relations, answers = np.ascontiguousarray(queries.T)
@@ -151,7 +172,8 @@ def _rank_chunk(
     if not is_new.all():
         scores = scores[np.cumsum(is_new) - 1]  # [B, E]
     try:
-        return rank_answers(scores, answers, known.pairs(heads, relations))
+        rank = rank_answers if sampler is None else sampler.rank
+        return rank(scores, answers, known.pairs(heads, relations))
     except UndefinedScoreError as error:
         head, relation, _ = queries[error.row]
         question = f"({vocab.entities[head]}, {vocab.relation_name(relation)}, ?)"

@@ -56,7 +56,7 @@ def rank_answers(
     A score of -inf marks an unreached entity: such an answer is tied with every other unreached candidate,
     behind all reached ones. NaN raises `UndefinedScoreError`.
     """
-    _refuse_nan(scores)
+    refuse_nan(scores)
     num_rows, num_entities = scores.shape
     answer_scores = scores[np.arange(num_rows), answers]  # [B]
     rows, entities = _others(filtered, answers, num_entities)
@@ -74,7 +74,8 @@ def rank_answers(
     )
 
 
-def _refuse_nan(scores: NDArray[np.floating]) -> None:
+def refuse_nan(scores: NDArray[np.floating]) -> None:
+    """Raise `UndefinedScoreError` for the first row [B, E] with a score that is not a number."""
     undefined = np.isnan(scores.min(axis=1))  # min passes NaN on and needs no array of the size of scores
     if undefined.any():
         row = int(np.argmax(undefined))

@@ -22,6 +22,7 @@ class Report:
     dataset: str
     split: str
     evidence: str
+    protocol: str  # what the answers are ranked among
     seconds: float
     sides: tuple[Side, ...]  # the groups there are: both, tail, head, or the one side asked
     relations: tuple[str, ...]  # names of relations 0..R-1
@@ -53,6 +54,7 @@ class Report:
             "dataset": self.dataset,
             "split": self.split,
             "evidence": self.evidence,
+            "protocol": self.protocol,
             "queries": self.queries,
             "seconds": self.seconds,
         }

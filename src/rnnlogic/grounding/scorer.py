@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,7 +31,7 @@ class Scored(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The score of one answer in parts: `values` and `rest` sum to it."""
+    """The score of one answer in parts: `values` and `rest` sum to it, unless each rule was left out."""
 
     rule: NDArray[np.int64]  # [n] ids of the rules that reach the answer
     count: NDArray[Any]  # [n] walks
@@ -39,6 +39,9 @@ class Contributions:
     phi: NDArray[np.float32] | None  # [n] path scores; None where all are 1
     values: NDArray[np.float64]  # [n] what each rule adds
     rest: float | None  # what the embedding adds by itself; None where it has no say
+    kind: Literal["sum", "leave-one-out"] = (
+        "sum"  # values: summands, or the score minus that without the rule
+    )
 
 
 class AnswerScorer(ABC):

@@ -13,26 +13,32 @@ from rnnlogic.embeddings.files import checksum, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import settings_for
 from rnnlogic.errors import RNNLogicError
+from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.runs import EMBEDDING, Run, RunError
 
-Given = str | Path | RotatE | None  # a folder that `rnnlogic embed` made, or an embedding in memory
+# a folder that `rnnlogic embed` made, an embedding in memory, or for plus-emb anything that scores answers
+Own = str | Path | RotatE | None
+Given = Own | Scorer
 Progress = Callable[[str, int, int, str], None]
 STAGE = "embedding"
 
 
 def obtain_embedding(
     dataset: Dataset, config: Config, given: Given, run: Run | None, progress: Progress
-) -> RotatE | None:
+) -> Scorer | None:
     """The embedding that these settings ask for, None if they ask for none.
 
     A run keeps the one that it began with; it is trained into the run's folder if none is given.
     """
-    if config.variant == "rnnlogic":
+    if not config.has_embedding:
         if given is not None:
             raise RNNLogicError(
-                "embeddings were given, but variant rnnlogic has no use for them: take rnnlogic-emb"
+                f"embeddings were given, but variant {config.variant} has no use for them: take"
+                f" {config.variant}-emb"
             )
         return None
+    if not isinstance(given, Own):
+        return _foreign(given, config, run)
     if run is None:
         embedding = _in_memory(dataset, config, given, progress)
     else:
@@ -44,7 +50,7 @@ def obtain_embedding(
 def embedding_of(run: Run) -> RotatE | None:
     """The embedding of a finished fit, None if its variant has none."""
     config = run.config()
-    if config.variant == "rnnlogic":
+    if not config.has_embedding:
         return None
     embedding = run.embedding()
     if embedding is None:
@@ -52,13 +58,27 @@ def embedding_of(run: Run) -> RotatE | None:
     return replace(embedding, threads=config.threads)
 
 
-def save_with_run(embedding: RotatE, vocab: Vocab, run: Run) -> None:
+def save_with_run(embedding: Scorer, vocab: Vocab, run: Run) -> None:
     """Keep an embedding in the folder of its run."""
+    if not isinstance(embedding, RotatE):
+        raise RNNLogicError(f"a {type(embedding).__name__} cannot be kept in a run folder")
     save_embedding(run.folder / EMBEDDING, embedding, vocab, {})
     run.refer_to_embedding(run.folder / EMBEDDING)
 
 
-def _in_memory(dataset: Dataset, config: Config, given: Given, progress: Progress) -> RotatE:
+def _foreign(given: Scorer, config: Config, run: Run | None) -> Scorer:
+    """A model that is not ours, which takes part by its scores alone."""
+    if config.scores_paths:
+        raise RNNLogicError(
+            f"only RotatE can score paths, and not a {type(given).__name__}: take variant plus-emb with"
+            " plus.path_scores=false"
+        )
+    if run is not None:
+        raise RNNLogicError(f"a {type(given).__name__} cannot be kept in a run folder: fit without one")
+    return given
+
+
+def _in_memory(dataset: Dataset, config: Config, given: Own, progress: Progress) -> RotatE:
     if isinstance(given, RotatE):
         return given
     return (
@@ -66,7 +86,7 @@ def _in_memory(dataset: Dataset, config: Config, given: Given, progress: Progres
     )
 
 
-def _in_run(dataset: Dataset, config: Config, given: Given, run: Run, progress: Progress) -> RotatE:
+def _in_run(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> RotatE:
     known = run.embedding()
     if known is not None:
         if isinstance(given, str | Path) and checksum(given) != run.embedding_checksum():

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rnnlogic.config import Config
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RuleError, UnknownNameError
+from rnnlogic.grounding.features import Feature
 from rnnlogic.learning.runs import Run
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.patterns import Banned, parse_pinned
@@ -20,7 +21,6 @@ from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import WEIGHT
 
 LogProb = Callable[[RuleSet], NDArray[np.float64]]
-RuleSource = str | Path | RuleSet | Iterable[str]  # a rule file or a run folder, rules, or texts of rules
 
 
 class GivenRules(NamedTuple):
@@ -30,6 +30,12 @@ class GivenRules(NamedTuple):
     weights: NDArray[np.float64] | None = None  # [n]; None unless the source has one for every rule
     log_prior: NDArray[np.float64] | None = None  # [n] under the generator of the run they come from
     notes: tuple[str, ...] = ()  # what was dropped, for people
+    feature: Feature | None = None  # what the weights multiply, if they were learned by a run
+
+
+# A rule file or a run folder, rules, or texts of rules
+RuleSource = str | Path | RuleSet | GivenRules | Iterable[str]
+NOTHING_GIVEN = GivenRules(RuleSet.from_rules([]))
 
 
 class Edits(NamedTuple):
@@ -37,6 +43,7 @@ class Edits(NamedTuple):
 
     pinned: RuleSet  # take part in every round and are among the final rules
     banned: Banned  # never take part
+    weights: NDArray[np.float64] | None  # of the pinned ones, if a run has learned them for the same feature
 
     def with_pinned(
         self, rules: RuleSet, log_prob: NDArray[np.float64], log_prob_of: LogProb
@@ -48,7 +55,7 @@ class Edits(NamedTuple):
         return rules | missing, np.append(log_prob, log_prob_of(missing))
 
 
-def edits_of(config: Config, given: RuleSet, vocab: Vocab) -> Edits:
+def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
     """Given and pinned rules, and banned ones; errors tell which settings or rules do not fit together.
 
     Given rules that are banned are left out; pinned ones must not be.
@@ -57,22 +64,23 @@ def edits_of(config: Config, given: RuleSet, vocab: Vocab) -> Edits:
     pinned = RuleSet.from_rules(parse_pinned(text, vocab) for text in config.pinned)
     for i in np.flatnonzero(banned.mask(pinned)):
         raise RuleError(f"{format_rule(pinned[i], vocab)} is pinned and banned; take one of them back")
-    pinned = banned.keep(given) | pinned
+    pinned = banned.keep(given.rules) | pinned
     if not config.generate and not len(pinned):
         raise RuleError("to weigh rules without generating any, there must be some: give a file (--rules)")
     if config.generate:
         _require_writable(pinned, config.max_length, vocab)
-    return Edits(pinned, banned)
+    are_known = pinned == given.rules and given.feature == config.predictor.feature
+    return Edits(pinned, banned, given.weights if are_known else None)
 
 
-def rules_of_fit(source: RuleSource | None, vocab: Vocab, run: str | Path | None) -> RuleSet:
+def rules_of_fit(source: RuleSource | None, vocab: Vocab, run: str | Path | None) -> GivenRules:
     """The rules given to a fit; without a source, those that its run began with, if there are any."""
     if source is not None:
-        return read_given(source, vocab).rules
+        return read_given(source, vocab)
     if run is None or not Run.exists(run):
-        return RuleSet.from_rules([])
+        return NOTHING_GIVEN
     try:
-        return RuleSet.from_text(Run.open(run).given(), vocab)
+        return GivenRules(RuleSet.from_text(Run.open(run).given(), vocab))
     except RuleError as error:
         raise RuleError(f"{run}: the rules it was given do not suit this dataset: {error}") from None
 
@@ -84,7 +92,9 @@ def rule_lines(rules: RuleSet, vocab: Vocab) -> str:
 
 def read_given(source: RuleSource, vocab: Vocab) -> GivenRules:
     """Rules of a file in any format, of a finished run (relations matched by name), or as they are."""
-    if isinstance(source, RuleSet):
+    if isinstance(source, GivenRules):
+        given = source
+    elif isinstance(source, RuleSet):
         given = GivenRules(_within(source, vocab))
     elif not isinstance(source, str | Path):
         given = GivenRules(RuleSet.from_text(source, vocab))
@@ -115,7 +125,7 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
         except UnknownNameError as error:
             raise RuleError(f"{folder}: its rules have an {error}") from None
     rules = RuleSet(ours[learned.rules.heads], learned.rules.body_ptr.copy(), ours[learned.rules.body])
-    return GivenRules(rules, learned.weights, learned.log_prior)
+    return GivenRules(rules, learned.weights, learned.log_prior, feature=learned.feature)
 
 
 def _require_writable(rules: RuleSet, max_length: int, vocab: Vocab) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,13 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.errors import RNNLogicError
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.grounding.ground import default_threads
 from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.generator import fit_generator
-from rnnlogic.learning.given import Edits, edits_of
+from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
+from rnnlogic.learning.plus.train import PlusTask, strongest_rules
 from rnnlogic.learning.predictor import solve_relations
 from rnnlogic.learning.result import (
     Arrays,
@@ -32,7 +33,7 @@ from rnnlogic.learning.result import (
     unpack_learned,
     unpack_rules,
 )
-from rnnlogic.learning.scorers import make_scorer, path_model, validation_mrr_by_weight
+from rnnlogic.learning.scorers import make_scorer, path_model_of, validation_mrr_by_weight
 from rnnlogic.nets.generator import RuleGenerator
 from rnnlogic.rules.mine import PathSearch, find_candidates
 from rnnlogic.rules.patterns import Banned
@@ -47,27 +48,21 @@ def learn(
     store: Store,
     progress: Progress,
     deadline: float | None = None,
-    embedding: RotatE | None = None,
-    given: RuleSet | None = None,
+    embedding: Scorer | None = None,
+    given: GivenRules = NOTHING_GIVEN,
 ) -> Learned:
     """Learn weighted rules; stages found in the store are not done again.
 
     No EM round is begun after `deadline` (a value of time.monotonic()). An embedding scores paths, if given.
     Given rules are pinned; without `config.generate` they and the pinned ones are all there is.
     """
-    edits = edits_of(config, RuleSet.from_rules([]) if given is None else given, dataset.vocab)
+    edits = edits_of(config, given, dataset.vocab)
     job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
     finished = store.load("learned")
     if finished is not None:
         return unpack_learned(finished, config.predictor.feature)
     torch.set_num_threads(1)  # its sums depend on the number of threads; ours do not
-    if config.generate:
-        mined, quality = job.mine()
-        generator = job.pretrain(mined, quality)
-        generator = job.rounds(generator, _start(generator, mined, quality, config.em.replay), deadline)
-        learned = job.final(generator)
-    else:
-        learned = job.weighted(edits.pinned, np.full(len(edits.pinned), np.nan))
+    learned = job.plus(deadline) if config.is_plus else job.weighted_rules(deadline)
     store.save("learned", pack_learned(learned))
     return learned
 
@@ -81,13 +76,42 @@ class _Job:
     store: Store
     progress: Progress
     threads: int
-    embedding: RotatE | None
+    embedding: Scorer | None
     edits: Edits
 
     @property
     def paths(self) -> PathModel | None:
         """What scores paths; None if all count alike."""
-        return None if self.embedding is None else path_model(self.embedding, self.config.paths)
+        return path_model_of(self.embedding, self.config)
+
+    def weighted_rules(self, deadline: float | None) -> Learned:
+        """All stages of RNNLogic."""
+        if not self.config.generate:
+            rules = self.edits.pinned
+            known = self.edits.weights if self.config.is_plus and self.paths is None else None
+            return self.weighted(rules, np.full(len(rules), np.nan), known)
+        mined, quality = self.mine()
+        generator = self.pretrain(mined, quality)
+        start = _start(generator, mined, quality, self.config.em.replay)
+        return self.final(self.rounds(generator, start, deadline))
+
+    def plus(self, deadline: float | None) -> Learned:
+        """The rules of RNNLogic with a network on top of them."""
+        config, saved = self.config, self.store.load("weighted")
+        if saved is None:
+            learned = self.weighted_rules(deadline)
+            tick = self.ticker("weights")
+            learned = strongest_rules(
+                learned,
+                config.plus.rules,
+                lambda rules: fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths),
+            )
+            saved = pack_learned(learned)
+            self.store.save("weighted", saved)
+        learned = unpack_learned(saved, config.predictor.feature)
+        rules = learned.rules, learned.weights
+        task = PlusTask(self.dataset, *rules, config, self.threads, self.paths, self.embedding)
+        return replace(learned, plus=task.train(self.ticker("plus"), self.note))
 
     def mine(self) -> tuple[RuleSet, NDArray[np.float64]]:
         """Candidate rules and their quality."""
@@ -183,14 +207,20 @@ class _Job:
         ranked = generator.beam(relations, number, threads=self.threads, banned=banned)
         return self.weighted(*self.edits.with_pinned(*ranked, generator.log_probs))
 
-    def weighted(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
-        """Rules with their statistics, and weights learned on them."""
+    def weighted(
+        self,
+        rules: RuleSet,
+        log_prior: NDArray[np.float64],
+        weights: NDArray[np.float64] | None = None,
+    ) -> Learned:
+        """Rules with their statistics, and weights: known ones, or learned on them."""
         config, graph = self.config, self.dataset.graph("train")
         started = time.perf_counter()
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         statistics = rule_statistics(graph, rules, queries, self.threads, self.ticker("final rules"))
-        tick = self.ticker("weights")
-        weights = fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths)
+        if weights is None:
+            tick = self.ticker("weights")
+            weights = fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths)
         self.note("weights", started, rules=len(rules))
         answer_weight = self.answer_weight(rules, weights)
         return Learned(
@@ -206,7 +236,7 @@ class _Job:
     def answer_weight(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """How much of the embedding's own score is added to that of the rules: given, or by validation."""
         given, tried = self.config.paths.answer_weight, self.config.paths.answer_weights
-        if self.embedding is None:
+        if not isinstance(self.embedding, RotatE) or self.config.is_plus:
             return 0.0
         if given is not None or not len(self.dataset.valid):
             return given or 0.0

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.grounding.features import Feature
+from rnnlogic.learning.plus.parameters import PlusParameters, pack_plus, unpack_plus
 from rnnlogic.rules.ruleset import RuleSet
 
 Arrays = dict[str, NDArray[Any]]
@@ -27,6 +28,7 @@ class Learned:
     confidence: NDArray[np.float64]  # [n] support / (support + results that are no known answer)
     feature: Feature
     answer_weight: float = 0.0  # eta: how much of the embedding's own score is added; 0 without an embedding
+    plus: PlusParameters | None = None  # the network of RNNLogic+
 
 
 class Store(Protocol):
@@ -78,11 +80,18 @@ def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
 def pack_learned(learned: Learned) -> Arrays:
     """Weighted rules as arrays."""
     figures = {name: getattr(learned, name) for name in FIGURES}
-    return pack_rules(learned.rules) | figures | {"answer_weight": np.array(learned.answer_weight)}
+    network = {} if learned.plus is None else pack_plus(learned.plus)
+    return pack_rules(learned.rules) | figures | {"answer_weight": np.array(learned.answer_weight)} | network
 
 
 def unpack_learned(arrays: Mapping[str, NDArray[Any]], feature: Feature) -> Learned:
     """Weighted rules packed by `pack_learned`."""
     figures = {name: arrays[name] for name in FIGURES}
     answer_weight = float(arrays.get("answer_weight", 0.0))  # runs of earlier versions have none
-    return Learned(rules=unpack_rules(arrays), feature=feature, answer_weight=answer_weight, **figures)
+    return Learned(
+        rules=unpack_rules(arrays),
+        feature=feature,
+        answer_weight=answer_weight,
+        plus=unpack_plus(arrays),
+        **figures,
+    )

@@ -12,10 +12,11 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.paths.scorer import PathRuleScorer
 from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.evaluation.evaluate import KnownAnswers
+from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.grounding.scorer import AnswerScorer, RuleScorer
+from rnnlogic.learning.plus.scorer import PlusScorer
 from rnnlogic.learning.result import Learned
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -28,23 +29,33 @@ def path_model(embedding: RotatE, settings: PathSettings) -> PathModel:
     return PathModel(embedding, delta, settings.temperature, settings.distance)
 
 
+def path_model_of(embedding: Scorer | None, config: Config) -> PathModel | None:
+    """How paths are scored; None if all count alike."""
+    if not isinstance(embedding, RotatE) or not config.scores_paths:
+        return None
+    return path_model(embedding, config.paths)
+
+
 def make_scorer(
     rules: RuleSet,
     weights: NDArray[np.float64],
     config: Config,
-    embedding: RotatE | None = None,
+    embedding: Scorer | None = None,
     answer_weight: float = 0.0,
 ) -> AnswerScorer:
     """Weighted rules as a scorer, with path scores where there is an embedding."""
     feature = config.predictor.feature
-    if embedding is None:
+    paths = path_model_of(embedding, config)
+    if paths is None:
         return RuleScorer(rules, weights, feature, config.threads)
-    paths = path_model(embedding, config.paths)
     return PathRuleScorer(rules, weights, feature, paths, answer_weight, config.threads)
 
 
-def scorer_of(learned: Learned, config: Config, embedding: RotatE | None = None) -> AnswerScorer:
+def scorer_of(learned: Learned, config: Config, embedding: Scorer | None = None) -> AnswerScorer:
     """The scorer of a finished fit."""
+    if learned.plus is not None:
+        paths = path_model_of(embedding, config)
+        return PlusScorer(learned.rules, learned.plus, learned.feature, paths, embedding, config.threads)
     return make_scorer(learned.rules, learned.weights, config, embedding, learned.answer_weight)
 
 
@@ -54,7 +65,7 @@ def validation_mrr_by_weight(
     """Validation MRR of rules + weight * embedding for each weight >= 0; at most so many facts are asked."""
     graph, known = dataset.graph("train"), KnownAnswers(dataset.graph("all"))
     sums, asked = np.zeros(len(weights)), 0
-    for heads, relations, answers in _queries(dataset, most_facts):
+    for heads, relations, answers in validation_queries(dataset, most_facts):
         is_new = np.append(True, (np.diff(heads) != 0) | (np.diff(relations) != 0))  # not the last question
         question, questions = np.cumsum(is_new) - 1, (heads[is_new], relations[is_new])
         by_rules = rules.score(graph, *questions)[question]  # [B, E]
@@ -68,7 +79,7 @@ def validation_mrr_by_weight(
     return [float(total) / max(asked, 1) for total in sums]
 
 
-def _queries(
+def validation_queries(
     dataset: Dataset, most_facts: int
 ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]]:
     """Heads, relations and answers of validation queries in both directions, some at a time.

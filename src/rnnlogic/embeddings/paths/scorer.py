@@ -55,7 +55,9 @@ class PathRuleScorer(AnswerScorer):
             return self._score_piece(grounder, piece, head[piece], int(relation[piece[0]]), out_of_sight)
 
         threads = self.threads or default_threads()
-        return in_order(score, _pieces(relation), threads, lambda part: len(part.entity), CHUNK_RESULTS)
+        return in_order(
+            score, pieces_by_relation(relation), threads, lambda part: len(part.entity), CHUNK_RESULTS
+        )
 
     def contributions(
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
@@ -117,7 +119,7 @@ class PathRuleScorer(AnswerScorer):
         return self.answer_weight * self._embedding.score(graph, heads, relations)
 
 
-def _pieces(relation: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def pieces_by_relation(relation: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Positions of the queries, at most CHUNK_QUERIES of one relation in each piece."""
     order = np.argsort(relation, kind="stable")
     blocks = np.split(order, np.flatnonzero(np.diff(relation[order])) + 1)

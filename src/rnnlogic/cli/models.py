@@ -1,0 +1,25 @@
+"""The model that a command works with: of a run, on its own graph or another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rnnlogic.model import RNNLogic
+
+
+def load_model(run: Path, graph: str | None) -> RNNLogic:
+    """The model of a run folder, moved to another graph if one is named; what does not fit is noted."""
+    from rnnlogic.model import RNNLogic
+
+    model = RNNLogic.load(run)
+    if graph is None:
+        return model
+    moved = model.on(graph)
+    notes = [] if moved.transfer is None else moved.transfer.lines()
+    for line in [*moved.dataset.report.lines(), *notes]:
+        typer.echo(f"note: {line}", err=True)
+    return moved

@@ -1,0 +1,1 @@
+"""Completing a graph: the most probable missing facts, with probabilities and reasons."""

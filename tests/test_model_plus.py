@@ -1,0 +1,156 @@
+"""RNNLogic+ from fit to explanation, with the real learner on the family graph."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.config import changed
+from rnnlogic.data.dataset import load_dataset
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.learning.plus.train import PlusTask
+from rnnlogic.learning.runs import Run
+from rnnlogic.model import RNNLogic
+from rnnlogic.presets import load_preset, preset_names
+from rnnlogic.rules.ruleset import RuleSet
+
+from .embeddings.paths.oracles import random_embedding
+from .family import family, tiny_config
+
+DATA = family()
+EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)
+PLUS = {"epochs": 3, "dim": 4, "hidden": 5, "rule_vectors": "lstm", "learning_rate": 0.02, "patience": 9}
+CHANGES = {"variant": "plus", "em": {"rounds": 1}, "predictor": {"weight_decay": 0.1}, "plus": PLUS}
+CONFIG = changed(tiny_config(), CHANGES)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "plus"
+    RNNLogic(CONFIG).fit(DATA, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_embedding() -> RNNLogic:
+    plus = {"answer_weights": (0.05, 20.0), "per_relation_eta": True, "eta_prior": 0.0, "rules": 5}
+    return RNNLogic(changed(CONFIG, {"variant": "plus-emb", "plus": plus})).fit(DATA, embeddings=EMBEDDING)
+
+
+def test_a_run_is_loaded_as_it_was_fitted(folder, tmp_path):
+    loaded = RNNLogic.load(folder)
+    again = RNNLogic.load(loaded.save(tmp_path / "copy"))
+    assert loaded.learned.plus.encoder
+    for name, array in again.learned.plus.encoder.items():
+        np.testing.assert_array_equal(array, loaded.learned.plus.encoder[name])
+    one, other = (model.predict("grandpa0", "grandparent", known="keep") for model in (loaded, again))
+    assert one == other
+    assert len(one) > 2
+    assert again.evaluate("valid").metrics() == loaded.evaluate("valid").metrics()
+
+
+def test_a_stopped_fit_goes_on_with_the_network(folder, monkeypatch):
+    run = Run.open(folder)
+    before = run.learned()
+    for name in ("model.json", "model.safetensors", "stages/learned.safetensors"):
+        (run.folder / name).unlink()
+    monkeypatch.setattr("rnnlogic.nets.generator.RuleGenerator.beam", None)  # rules and weights are there
+    after = RNNLogic(CONFIG).fit(DATA, folder).learned
+    np.testing.assert_array_equal(after.weights, before.weights)
+    np.testing.assert_array_equal(after.plus.vectors, before.plus.vectors)
+
+
+@pytest.mark.parametrize("variant", ["plus", "plus-emb"])
+def test_packaged_settings(variant):
+    for name in preset_names():
+        config, plain = load_preset(name, variant), load_preset(name)
+        assert config.variant == variant
+        assert (config.final, config.em, config.max_length) == (plain.final, plain.em, plain.max_length)
+    assert load_preset("kinship", "plus-emb").paths == load_preset("kinship", "rnnlogic-emb").paths
+
+
+@pytest.mark.parametrize(
+    ("variant", "given", "expected"), [("plus", None, False), ("plus-emb", None, True), ("plus", True, True)]
+)
+def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
+    config = changed(CONFIG, {"variant": variant, "plus": {"unreached": given}})
+    task = PlusTask(DATA, RuleSet.from_rules([]), np.empty(0), config, 1)
+    assert task.examples().settings.unreached is expected
+
+
+def test_the_explanation_says_what_its_numbers_are(folder):
+    model = RNNLogic.load(folder)
+    best = model.predict("grandpa0", "grandparent", k=1)[0]
+    told = model.explain("grandpa0", "grandparent", best.entity)
+    assert told.score == pytest.approx(best.score)
+    assert "the score minus the score without it" in "\n".join(told.lines())
+    more = "\n".join(told.lines(rules=0))
+    assert f"{len(told.contributions):,} more rule(s)" in more
+    plain = told.as_dict()
+    assert plain["contributions"] == "leave-one-out"
+    assert plain["embedding"] is None
+    assert model.rules(top=1)[0].weight
+
+
+def test_the_embedding_ranks_what_no_rule_reaches(with_embedding):
+    model = with_embedding
+    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    assert len(answers) == DATA.vocab.num_entities
+    assert set(model.learned.plus.answer_weight) <= {0.05, 20.0}
+    told = model.explain("grandpa0", "grandparent", answers[0].entity)
+    assert told.embedding
+    assert told.contributions[0].phi is not None
+    assert max(np.bincount(model.learned.rules.heads)) == 5
+
+
+class Alphabet:
+    """Finds later entities better, whatever is asked."""
+
+    def score(self, graph, heads, relations):
+        return np.tile(np.arange(graph.num_entities, dtype=float), (len(heads), 1))
+
+
+def test_any_model_may_take_part_by_its_scores(tmp_path):
+    plus = {"answer_weights": (1000.0,), "path_scores": False, "epochs": 1}
+    config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
+    rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
+    model = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
+    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    assert [answer.entity for answer in answers] == list(reversed(DATA.vocab.entities))
+    with pytest.raises(RNNLogicError, match="cannot be kept in a run folder"):
+        model.save(tmp_path / "one")
+    with pytest.raises(RNNLogicError, match="cannot be kept in a run folder: fit without one"):
+        RNNLogic(config).fit(DATA, tmp_path / "two", embeddings=Alphabet())
+    with pytest.raises(RNNLogicError, match=r"only RotatE can score paths.*plus.path_scores=false"):
+        RNNLogic(changed(config, {"plus": {"path_scores": True}})).fit(DATA, embeddings=Alphabet())
+
+
+def test_embeddings_of_no_use_are_refused():
+    with pytest.raises(RNNLogicError, match="variant plus has no use for them: take plus-emb"):
+        RNNLogic(CONFIG).fit(DATA, embeddings=EMBEDDING)
+
+
+def test_the_network_moves_to_another_graph(folder):
+    model, vocab = RNNLogic.load(folder), DATA.vocab
+    rows = [
+        (vocab.entities[h][::-1], vocab.relations[r], vocab.entities[t][::-1]) for h, r, t in DATA.train[::-1]
+    ]
+    moved = model.on(load_dataset([*rows, ("a", "ancestor", "b")], ratios=(98, 1, 1)))
+    assert moved.transfer.unknown == ("ancestor",)  # it comes first, so all ids differ
+    more = moved.with_facts(rows)  # whatever the split took out
+    there = {
+        answer.entity: answer.score for answer in more.predict("grandpa0"[::-1], "grandparent", known="keep")
+    }
+    here = {
+        answer.entity[::-1]: answer.score for answer in model.predict("grandpa0", "grandparent", known="keep")
+    }
+    assert len(here) > 2
+    assert there == pytest.approx(here)
+
+
+def test_weights_of_a_run_are_taken_over(folder, monkeypatch):
+    plain = changed(CONFIG, {"variant": "rnnlogic"})
+    known = RNNLogic(plain).fit(DATA, folder.parent / "plain").learned
+    monkeypatch.setattr("rnnlogic.learning.learn.fit_predictor", None)
+    plus = changed(CONFIG, {"plus": {"epochs": 1}, "generate": False})
+    taken = RNNLogic(plus).fit(DATA, rules=folder.parent / "plain", generate=False).learned
+    assert taken.rules == known.rules
+    np.testing.assert_array_equal(taken.weights, known.weights)
