@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiment import load_experiment
-from report import minutes_of
+from report import FIGURES, minutes_of
 from run import run_seed
 
-FIGURES = Path("docs/figures")
 MODELS = {"rotate": "RotatE", "ours": "RNNLogic w/o emb.", "emb": "RNNLogic with emb."}
 
 

@@ -5,6 +5,7 @@ python experiments/report.py
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 from experiment import RUNS, Experiment, experiment_names, load_experiment
 
+FIGURES = Path("docs/figures")
+DRAWN = {"dimension": "MRR by embedding dimension", "facts": "MRR by share of training facts"}
 PAGE, README, ABOUT = Path("docs/results.md"), Path("README.md"), "embedding/about.json"
 BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
@@ -150,10 +153,24 @@ def rules_table(dataset: str) -> Iterator[str]:
             return
 
 
+def figure_section(name: str, title: str) -> Iterator[str]:
+    """A figure, and the data it shows."""
+    data = FIGURES / f"{name}.csv"
+    if not data.is_file():
+        return
+    yield f"\n## {title}\n\n![{title}](figures/{name}.png)\n"
+    with data.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    yield f"| {' | '.join(head)} |\n|---|" + "---|" * (len(head) - 1)
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield f"\n`python experiments/figures.py {name} --data DIR`; seed 0, evidence train."
+
+
 def page() -> str:
     """The whole page."""
-    sections = (line for name in experiment_names() for line in dataset_section(load_experiment(name)))
-    return HEAD + "\n".join(sections) + "\n"
+    lines = [line for name in experiment_names() for line in dataset_section(load_experiment(name))]
+    lines += [line for name, title in DRAWN.items() for line in figure_section(name, title)]
+    return HEAD + "\n".join(lines) + "\n"
 
 
 def summary() -> str:

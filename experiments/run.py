@@ -6,8 +6,8 @@ DIR holds the authors' splits as folders kinship/, umls/, wn18rr/, fb15k-237/ (r
 Run folders go to runs/experiments/<dataset>/<setting>/seed-<n>; `python experiments/report.py` makes
 docs/results.md of them. Settings are chosen on validation facts; test facts are evaluated once, with evidence
 train and (but for RNNLogic+) train+valid. A setting that needs an embedding takes that of the setting rotate,
-same seed, which is trained first. `rotate@dim=50`, `emb@dim=50`, `ours@facts=20` are points of figures: another
-dimension (emb: with the rules of ours), a share of the training facts in percent.
+same seed, which is trained first. `rotate@dim=50`, `emb@dim=50`, `ours@facts=20` are points of figures:
+another dimension (emb: with the rules of ours), a share of the training facts in percent.
 """
 
 from __future__ import annotations
