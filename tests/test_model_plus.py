@@ -7,6 +7,7 @@ from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.learning.plus.train import PlusTask
+from rnnlogic.learning.plus.unseen import encode_rules
 from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
 from rnnlogic.presets import load_preset, preset_names
@@ -154,3 +155,20 @@ def test_weights_of_a_run_are_taken_over(folder, monkeypatch):
     taken = RNNLogic(plus).fit(DATA, rules=folder.parent / "plain", generate=False).learned
     assert taken.rules == known.rules
     np.testing.assert_array_equal(taken.weights, known.weights)
+
+
+def test_an_lstm_gives_vectors_to_rules_that_it_has_never_seen(folder):
+    model = RNNLogic.load(folder)
+    learned, text = model.learned, "grandparent <- parent & parent & parent^-1 & parent"
+    assert RuleSet.from_text([text], DATA.vocab)[0] not in learned.rules
+    np.testing.assert_allclose(
+        encode_rules(learned.plus.encoder, learned.rules), learned.plus.vectors, atol=1e-6
+    )
+    more = model.with_rules([text, "grandparent <- parent & parent"])
+    assert len(more.learned.rules) == len(learned.rules) + 1 == len(more.learned.plus.vectors)
+    new = more.learned.rules[len(learned.rules)]
+    reached = more.scorer.on(DATA.graph("train")).ground(DATA.train[:, 0], new.head)
+    assert any((grounding.candidates().rule == len(learned.rules)).any() for grounding in reached)
+    assert more.evaluate("valid").metrics()["mrr"] > 0
+    with pytest.raises(RNNLogicError, match="LSTM"):
+        more.on(DATA).with_rules([text])

@@ -21,7 +21,7 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain import DETAILED, Explanation, explain
 from rnnlogic.grounding.scorer import AnswerScorer
 from rnnlogic.learning.embedding import Given, embedding_of, obtain_embedding, save_with_run
-from rnnlogic.learning.given import RuleSource, edits_of, rule_lines, rules_of_fit
+from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
 from rnnlogic.learning.runs import Run
 from rnnlogic.learning.scorers import scorer_of
 from rnnlogic.presets import preset_for
@@ -254,6 +254,20 @@ class RNNLogic:
         """
         dataset = dataset_with(self.dataset, facts, new_entities=self._embedding is None)
         more = RNNLogic(self.config)._take(dataset, self.config, self.learned, self._embedding)
+        more.transfer = self.transfer
+        return more
+
+    def with_rules(self, rules: RuleSource) -> RNNLogic:
+        """A model that uses these rules too, though it was not trained on them; this one stays as it is.
+
+        Only RNNLogic+ with vectors by an LSTM can tell what a rule is worth that it has never seen.
+        """
+        from rnnlogic.learning.plus.unseen import with_unseen_rules
+
+        given = read_given(rules, self.dataset.vocab).rules
+        most = self.config.mine.queries_per_relation
+        learned = with_unseen_rules(self.learned, given, self.dataset.graph("train"), most)
+        more = RNNLogic(self.config)._take(self.dataset, self.config, learned, self._embedding)
         more.transfer = self.transfer
         return more
 

@@ -62,7 +62,10 @@ class PlusParameters:
     def moved(
         self, kept: NDArray[np.bool_], new_ids: NDArray[np.int32], num_relations: int
     ) -> PlusParameters:
-        """The parameters for the rules kept [K], with relation ids [2R] of another graph; -1 drops one."""
+        """The parameters for the rules kept [K], with relation ids [2R] of another graph; -1 drops one.
+
+        The LSTM stays behind: it knows the old ids.
+        """
         known = new_ids >= 0
 
         def by_new_id(values: NDArray[Any]) -> NDArray[Any]:
@@ -76,6 +79,7 @@ class PlusParameters:
             psi=self.psi[kept],
             relations=by_new_id(self.relations),
             answer_weight=by_new_id(self.answer_weight),
+            encoder={},
         )
 
     def _part(
