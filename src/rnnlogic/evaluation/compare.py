@@ -137,7 +137,7 @@ def resampled_means(
 
 
 def _require_same_questions(a: Report, b: Report) -> None:
-    for what in ("split", "evidence", "relations"):
+    for what in ("split", "evidence", "protocol", "relations"):
         if getattr(a, what) != getattr(b, what):
             raise RNNLogicError(f"the two evaluations differ in {what}; compare like with like")
     same_asked = np.array_equal(a.asked, b.asked)

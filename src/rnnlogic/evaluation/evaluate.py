@@ -16,7 +16,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers
-from rnnlogic.evaluation.report import Report, Side
+from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
 from rnnlogic.evaluation.sampled import NegativeSampler
 
 Split = Literal["valid", "test"]
@@ -113,8 +113,9 @@ class KnownAnswers:
 
 
 def _protocol(negatives: int | None, seed: int) -> str:
-    among = "all entities" if negatives is None else f"{negatives:,} sampled negatives (seed {seed})"
-    return f"ranked among {among}, known answers left out"
+    if negatives is None:
+        return FULL_RANKING
+    return f"ranked among {negatives:,} sampled negatives (seed {seed}), known answers left out"
 
 
 def _check_settings(

@@ -16,7 +16,7 @@ from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.evaluation.report import Report
 
-KEPT = ("dataset", "split", "evidence", "seconds", "sides", "relations")
+KEPT = ("dataset", "split", "evidence", "protocol", "seconds", "sides", "relations")
 
 
 def save_ranks(path: str | Path, report: Report, data: Mapping[str, str]) -> None:

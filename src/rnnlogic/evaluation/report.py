@@ -14,6 +14,8 @@ from rnnlogic.evaluation.ranks import Ranks
 
 Side = Literal["both", "tail", "head"]
 
+FULL_RANKING = "ranked among all entities, known answers left out"
+
 
 @dataclass(frozen=True, eq=False)
 class Report:
@@ -22,12 +24,12 @@ class Report:
     dataset: str
     split: str
     evidence: str
-    protocol: str  # what the answers are ranked among
     seconds: float
     sides: tuple[Side, ...]  # the groups there are: both, tail, head, or the one side asked
     relations: tuple[str, ...]  # names of relations 0..R-1
     asked: NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer; sorted by relation, head, answer
     ranks: Ranks  # of the n queries
+    protocol: str = FULL_RANKING  # what the answers are ranked among
 
     @property
     def queries(self) -> int:
