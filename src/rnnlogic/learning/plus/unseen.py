@@ -23,8 +23,8 @@ def with_unseen_rules(learned: Learned, rules: RuleSet, graph: Graph, most_queri
     if learned.plus is None or not learned.plus.encoder:
         raise RNNLogicError(
             "only RNNLogic+ whose vectors come from an LSTM can use rules that it was not trained on, and "
-            "only on the graph that it learned from (--variant plus --set plus.rule_vectors=lstm); else fit with "
-            "them: --rules FILE --no-generate"
+            "only on the graph that it learned from (--variant plus --set plus.rule_vectors=lstm); else fit "
+            "with them: --rules FILE --no-generate"
         )
     new = RuleSet.from_rules(rule for rule in rules if rule not in learned.rules)
     statistics = rule_statistics(graph, new, training_queries(graph, most_queries, 0))
