@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from family_tree import Fact, make_family
 from rnnlogic.atomic import write_atomically
+
+Fact = tuple[str, str, str]
 
 FOLDER = Path(__file__).parent
 MISSING = 0.15  # share of the grandparents that nobody wrote down
@@ -21,14 +22,18 @@ PREFIXES = """@prefix p: <http://example.org/person/> .
 """
 
 
-def family_facts(seed: int = 0) -> list[Fact]:
-    """Facts with readable names, without those that are missing."""
+def family(seed: int = 0) -> tuple[list[Fact], list[Fact]]:
+    """The facts that are known, and those that are missing."""
     random = np.random.default_rng(seed)
-    facts = make_family(couples=10, generations=4, seed=seed)
+    facts = _whole_family(couples=10, generations=4, seed=seed)
     people = sorted({name for head, _, tail in facts for name in (head, tail)})
     names = dict(zip(people, _names(len(people), random), strict=True))
-    known = [fact for fact in dict.fromkeys(facts) if fact[1] != "grandparent" or random.random() >= MISSING]
-    return [(names[head], relation, names[tail]) for head, relation, tail in known]
+    known: list[Fact] = []
+    missing: list[Fact] = []
+    for head, relation, tail in facts:
+        is_missing = relation == "grandparent" and random.random() < MISSING
+        (missing if is_missing else known).append((names[head], relation, names[tail]))
+    return known, missing
 
 
 def turtle(facts: list[Fact]) -> str:
@@ -44,6 +49,28 @@ def tsv(facts: list[Fact]) -> str:
     return "".join("\t".join(fact) + "\n" for fact in facts)
 
 
+def _whole_family(couples: int, generations: int, seed: int) -> list[Fact]:
+    """Couples of some generations with three children each; numbers for names."""
+    random = np.random.default_rng(seed)
+    facts: list[Fact] = []
+    parents: dict[str, tuple[str, str]] = {}
+    people = [f"g0_{i}" for i in range(2 * couples)]
+    for generation in range(1, generations):
+        order = random.permutation(len(people))[: 2 * couples].reshape(couples, 2)
+        children: list[str] = []
+        for first, second in ((people[i], people[j]) for i, j in order):
+            facts += [(first, "married", second), (second, "married", first)]
+            for _ in range(3):
+                child = f"g{generation}_{len(children)}"
+                children.append(child)
+                parents[child] = (first, second)
+                facts += [(parent, "parent", child) for parent in (first, second)]
+                for parent in (first, second):
+                    facts += [(elder, "grandparent", child) for elder in parents.get(parent, ())]
+        people = children
+    return list(dict.fromkeys(facts))
+
+
 def _names(number: int, random: np.random.Generator) -> list[str]:
     syllables = [first + second for first in "bdfklmnrst" for second in "aeio"]
     pairs = random.permutation(len(syllables) ** 2)[:number]
@@ -52,7 +79,7 @@ def _names(number: int, random: np.random.Generator) -> list[str]:
 
 def main() -> None:
     """Write both files."""
-    facts = family_facts()
+    facts, _ = family()
     write_atomically(FOLDER / "family.tsv", tsv(facts))
     write_atomically(FOLDER / "family.ttl", turtle(facts))
 
