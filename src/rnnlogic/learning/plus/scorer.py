@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.embeddings.paths.scorer import NOTHING, TURNS_KEPT, pieces_by_relation
+from rnnlogic.embeddings.paths.scorer import TURNS_KEPT
 from rnnlogic.embeddings.paths.scores import PathModel, Results
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.grounding.features import Feature, feature_values
-from rnnlogic.grounding.ground import CHUNK_RESULTS, Grounder, Grounding, default_threads
-from rnnlogic.grounding.scorer import AnswerScorer, Contributions, Scored, reaching
+from rnnlogic.grounding.ground import Grounder, Grounding
+from rnnlogic.grounding.pieces import PieceScorer, Sums
+from rnnlogic.grounding.scorer import Contributions, reaching
 from rnnlogic.learning.plus.parameters import PlusParameters
-from rnnlogic.parallel import in_order
 from rnnlogic.rules.ruleset import RuleSet
 
 LEFT_OUT_RESULTS = 1 << 22  # results that are held at once to leave out each rule of an answer
 
 
 @dataclass(eq=False)
-class PlusScorer(AnswerScorer):
+class PlusScorer(PieceScorer):
     """Score of an answer: a network over the rules that reach it, plus eta times the embedding's score.
 
     Where eta of a relation is 0, candidates are the entities that a rule reaches; else all entities.
@@ -45,23 +44,6 @@ class PlusScorer(AnswerScorer):
             self.embedding = replace(self.embedding, threads=1)
         self._values = RuleValues(self.rules, self.feature, self.paths)
 
-    def scored(
-        self, graph: Graph, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
-    ) -> Iterator[Scored]:
-        """Scores of all candidates, a piece of the queries of one relation at a time."""
-        head = np.atleast_1d(np.asarray(heads, np.int32))
-        relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
-        answer = None if hidden is None else np.broadcast_to(np.asarray(hidden, np.int32), head.shape)
-        grounder = self.on(graph)
-
-        def score(piece: NDArray[np.int64]) -> Scored:
-            out_of_sight = None if answer is None else answer[piece]
-            return self._score_piece(grounder, piece, head[piece], int(relation[piece[0]]), out_of_sight)
-
-        threads = self.threads or default_threads()
-        pieces = pieces_by_relation(relation)
-        return in_order(score, pieces, threads, lambda part: len(part.entity), CHUNK_RESULTS)
-
     def contributions(
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
     ) -> Contributions:
@@ -72,7 +54,7 @@ class PlusScorer(AnswerScorer):
         value, phi = self._values(relation, count, place)
         whole = self.parameters.rule_scores(relation, ends, rule, value, phi)
         without = self._left_out(relation, rule, value, phi)
-        rest = self._embedding_share(graph, np.array([head], np.int32), relation)
+        rest = self.elsewhere(graph, np.array([head], np.int32), relation)
         return Contributions(
             rule,
             count,
@@ -82,12 +64,6 @@ class PlusScorer(AnswerScorer):
             None if rest is None else float(rest[0, tail]),
             "leave-one-out",
         )
-
-    def on(self, graph: Graph) -> Grounder:
-        """The rules made ready for a graph; the last one is kept. Pieces are grounded on one thread each."""
-        if self._grounder is None or self._grounder.graph is not graph:
-            self._grounder = Grounder(graph, self.rules, threads=1)
-        return self._grounder
 
     def rows(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
@@ -119,31 +95,7 @@ class PlusScorer(AnswerScorer):
             scores.append(self.parameters.rule_scores(relation, ptr, rule[kept], value[kept], kept_phi))
         return np.concatenate(scores)
 
-    def _score_piece(
-        self,
-        grounder: Grounder,
-        piece: NDArray[np.int64],
-        heads: NDArray[np.int32],
-        relation: int,
-        hidden: NDArray[np.int32] | None,
-    ) -> Scored:
-        parts = [
-            self._sums(part, heads[part.queries], relation)
-            for part in grounder.ground(heads, relation, hidden)
-        ]
-        query, entity, sums = (np.concatenate(column) for column in zip(NOTHING, *parts, strict=True))
-        rows = self._embedding_share(grounder.graph, heads, relation)
-        if rows is None:
-            return Scored(piece, np.searchsorted(query, np.arange(len(piece) + 1)), entity, sums)
-        unreached = self.parameters.unreached_score(relation)
-        rows += unreached
-        rows[query, entity] += sums - unreached
-        everything = np.tile(np.arange(grounder.graph.num_entities, dtype=np.int32), len(piece))
-        return Scored(piece, np.arange(len(piece) + 1) * rows.shape[1], everything, rows.ravel())
-
-    def _sums(
-        self, grounding: Grounding, heads: NDArray[np.int32], relation: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    def sums(self, grounding: Grounding, heads: NDArray[np.int32], relation: int) -> Sums:
         """Query, entity and score by rules [c] of every candidate."""
         found = grounding.candidates()
         query_ptr = np.append(np.searchsorted(found.query, grounding.queries), len(found.query))
@@ -152,9 +104,11 @@ class PlusScorer(AnswerScorer):
         scores = self.parameters.rule_scores(relation, found.ptr, found.rule, value, phi)
         return found.query, found.entity, scores
 
-    def _embedding_share(
-        self, graph: Graph, heads: NDArray[np.int32], relation: int
-    ) -> NDArray[np.float64] | None:
+    def unreached(self, relation: int) -> float:
+        """What the network makes of no rules."""
+        return self.parameters.unreached_score(relation)
+
+    def elsewhere(self, graph: Graph, heads: NDArray[np.int32], relation: int) -> NDArray[np.float64] | None:
         """eta * the embedding's score [B, E]; None if it has no say on this relation."""
         eta = self.parameters.answer_weight[relation]
         if self.embedding is None or not eta:
