@@ -15,29 +15,57 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from experiment import ROTATE, Experiment, Setting, experiment_names, load_experiment
 from rnnlogic.cli.progress import StageProgress
-from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.dataset import Dataset, Evidence
+from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.files import load_authors_checkpoint
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
 
-REPORTS = (
+REPORTS: tuple[tuple[str, Split, Evidence], ...] = (
     ("valid", "valid", "train"),
     ("test", "test", "train"),
     ("test-train+valid", "test", "train+valid"),
 )
 
 
+@dataclass(frozen=True)
+class OnFacts:
+    """A scorer that sees the facts of a graph only, whichever graph it is asked about."""
+
+    scorer: Scorer
+    graph: Graph
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Scores from the facts of the own graph."""
+        del graph
+        return self.scorer.score(self.graph, heads, relations)
+
+
+def measure(
+    scorer: Scorer, seen: Dataset, whole: Dataset, split: Split, evidence: Evidence
+) -> dict[str, Any]:
+    """A report; training facts that were left out are no evidence, but known: they are not ranked."""
+    return evaluate(OnFacts(scorer, seen.graph(evidence)), whole, split, evidence).as_dict()
+
+
 def run_seed(experiment: Experiment, data: Path, setting: str, seed: int) -> Path:
     """Fit and evaluate one seed."""
-    dataset, point = experiment.load(setting, data), Setting.parse(setting)
-    if point.name == ROTATE:
-        return run_rotate(experiment, dataset, setting, seed)
+    if Setting.parse(setting).name == ROTATE:
+        return run_rotate(experiment, data, setting, seed)
+    dataset, whole = experiment.load(setting, data), experiment.load("", data)
     folder, config = experiment.folder(setting, seed), experiment.config(setting, seed)
     embeddings = embedding_for(experiment, dataset, data, setting, seed) if "emb" in config.variant else None
     rules = experiment.rules_of(setting, seed)
@@ -47,8 +75,7 @@ def run_seed(experiment: Experiment, data: Path, setting: str, seed: int) -> Pat
     run = Run.open(folder)
     for name, split, evidence in REPORTS[:2] if config.is_plus else REPORTS:
         if run.report(name) is None:
-            report = model.evaluate(split, evidence).as_dict()  # type: ignore[arg-type]
-            run.save_report(name, report)
+            run.save_report(name, measure(model.scorer, dataset, whole, split, evidence))
     return folder
 
 
@@ -58,23 +85,23 @@ def embedding_for(
     """The authors' checkpoint where the setting names one, else our own of the same seed."""
     if setting not in experiment.checkpoints:
         own = ROTATE + Setting.parse(setting).point()
-        return run_rotate(experiment, dataset, own, seed) / "embedding"
+        return run_rotate(experiment, data, own, seed) / "embedding"
     folder = data / experiment.checkpoints[setting]
     names = [folder.parent / f"{experiment.dataset}.{kind}.dict" for kind in ("entities", "relations")]
     return load_authors_checkpoint(folder, dataset.vocab, *names)
 
 
-def run_rotate(experiment: Experiment, dataset: Dataset, setting: str, seed: int) -> Path:
+def run_rotate(experiment: Experiment, data: Path, setting: str, seed: int) -> Path:
     """Train and evaluate RotatE alone, which looks at no evidence."""
-    folder = experiment.folder(setting, seed)
+    folder, dataset = experiment.folder(setting, seed), experiment.load(setting, data)
     with StageProgress() as progress:
         settings = experiment.rotate(setting, dataset, seed)
         embedding = RotatE.fit(dataset, settings, folder / "embedding", progress)
     (folder / "reports").mkdir(exist_ok=True)
-    for split in ("valid", "test"):
-        path = folder / "reports" / f"{split}.json"
+    for name, split, evidence in REPORTS[:2]:
+        path = folder / "reports" / f"{name}.json"
         if not path.is_file():
-            report = evaluate(embedding, dataset, split).as_dict()
+            report = measure(embedding, dataset, experiment.load("", data), split, evidence)
             path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return folder
 
