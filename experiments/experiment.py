@@ -74,7 +74,11 @@ class Experiment(BaseModel):
 
     def load(self, text: str, data: Path) -> Dataset:
         """The dataset with the training facts that a setting asks for."""
-        return with_share(load_dataset(data / self.dataset), Setting.parse(text).facts / 100)
+        return with_share(self.whole(data), Setting.parse(text).facts / 100)
+
+    def whole(self, data: Path) -> Dataset:
+        """The dataset with all training facts."""
+        return load_dataset(data / self.dataset)
 
     def model(self, name: str) -> str:
         """Under which name the numbers that a setting compares with are published."""

@@ -65,7 +65,7 @@ def run_seed(experiment: Experiment, data: Path, setting: str, seed: int) -> Pat
     """Fit and evaluate one seed."""
     if Setting.parse(setting).name == ROTATE:
         return run_rotate(experiment, data, setting, seed)
-    dataset, whole = experiment.load(setting, data), experiment.load("", data)
+    dataset, whole = experiment.load(setting, data), experiment.whole(data)
     folder, config = experiment.folder(setting, seed), experiment.config(setting, seed)
     embeddings = embedding_for(experiment, dataset, data, setting, seed) if "emb" in config.variant else None
     rules = experiment.rules_of(setting, seed)
@@ -101,7 +101,7 @@ def run_rotate(experiment: Experiment, data: Path, setting: str, seed: int) -> P
     for name, split, evidence in REPORTS[:2]:
         path = folder / "reports" / f"{name}.json"
         if not path.is_file():
-            report = measure(embedding, dataset, experiment.load("", data), split, evidence)
+            report = measure(embedding, dataset, experiment.whole(data), split, evidence)
             path.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     return folder
 
