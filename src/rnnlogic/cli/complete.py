@@ -46,9 +46,8 @@ def complete(
     check_output(output)
     model, started = load_model(run, graph), time.monotonic()
     with stoppable(f"{output} was not written"), StageProgress() as progress:
-        calibration = model.calibration(progress)
         facts = model.complete(relation, min_probability, most, evidence.value, progress)
-        written = write_facts(output, facts)
+        written, calibration = write_facts(output, facts), model.calibration()
     seconds = time.monotonic() - started
     if as_json:
         print_json(_summary(output, written, evidence, seconds) | {"calibration": calibration.as_dict()})
