@@ -170,6 +170,7 @@ class PlusSettings(_Settings):
     weight_decay: float = Field(0.0, ge=0, description="Decoupled, in each optimiser step")
     dropout: float = Field(0.0, ge=0, lt=1, description="Share of hidden units left out in training")
     valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each epoch")
+    eta_facts: int = Field(20_000, ge=1, description="Validation facts that eta is chosen by, at most")
     answer_weights: tuple[float, ...] = Field(
         (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="eta: tried on validation facts"
     )

@@ -28,7 +28,7 @@ def choose_eta(
     """
     started, tried = time.perf_counter(), settings.answer_weights
     assert scorer.embedding is not None
-    sums, asked = reciprocal_ranks(scorer, scorer.embedding, dataset, tried, settings.valid_facts)
+    sums, asked = reciprocal_ranks(scorer, scorer.embedding, dataset, tried, settings.eta_facts)
     mean = sums.sum(axis=0) / max(1, asked.sum())
     note("eta", started, tried=tried, valid_mrr=mean.tolist())
     prior = settings.eta_prior if settings.per_relation_eta else np.inf
