@@ -188,12 +188,21 @@ def explain(
 
 def named_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
     """The facts of a path with names, each in the direction in which it is in the graph."""
-    facts = []
+    return [(vocab.entities[h], vocab.relations[r], vocab.entities[t]) for h, r, t in facts_of(path, vocab)]
+
+
+def labelled_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
+    """The same with names for people."""
+    entity, relation = vocab.entity_label, vocab.relation_label
+    return [(entity(h), relation(r), entity(t)) for h, r, t in facts_of(path, vocab)]
+
+
+def facts_of(path: Path, vocab: Vocab) -> Iterator[tuple[int, int, int]]:
+    """The facts of a path as ids, each in the direction in which it is in the graph."""
     for source, relation, target in zip(path.entities, path.relations, path.entities[1:], strict=False):
         if relation >= vocab.num_relations:
             source, relation, target = target, vocab.inverse(relation), source
-        facts.append((vocab.entities[source], vocab.relations[relation], vocab.entities[target]))
-    return facts
+        yield source, relation, target
 
 
 def _probability(scores: NDArray[np.float64], tail: int, known: NDArray[np.int32]) -> float:

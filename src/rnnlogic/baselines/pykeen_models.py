@@ -20,6 +20,7 @@ import torch
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.errors import UnknownNameError
 from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.grounding.ground import default_threads
 from rnnlogic.learning.pykeen_scorer import PyKEENScorer
 
 Settings = dict[str, Any]
@@ -86,10 +87,18 @@ RECIPES = {
 }
 
 
-def choose_settings(name: str, dataset: Dataset, seed: int = 0, progress: Progress | None = None) -> Trained:
-    """Train a model with every setting of its grid; the best by validation MRR."""
-    tried = [train_pykeen(name, dataset, settings, seed, progress) for settings in _recipe(name).grid]
-    return max(tried, key=lambda trained: trained.valid_mrr)
+def choose_settings(
+    name: str,
+    dataset: Dataset,
+    seed: int = 0,
+    progress: Progress | None = None,
+    most_settings: int | None = None,
+    most_epochs: int = MOST_EPOCHS,
+) -> Trained:
+    """Train a model with the settings of its grid, all or the first few; the best by validation MRR."""
+    tried = _recipe(name).grid[:most_settings]
+    trained = (train_pykeen(name, dataset, settings, seed, progress, most_epochs) for settings in tried)
+    return max(trained, key=lambda one: one.valid_mrr)
 
 
 def train_pykeen(
@@ -104,6 +113,7 @@ def train_pykeen(
     from pykeen.training import LCWATrainingLoop
 
     logging.getLogger("pykeen").setLevel(logging.ERROR)
+    torch.set_num_threads(default_threads())
     began, factory = time.monotonic(), make_factory(dataset)
     arguments = {key: value for key, value in settings.items() if key != "learning_rate"}
     model = _make_model(_recipe(name), factory, arguments, seed)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, rules
+from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
 from rnnlogic.errors import RNNLogicError
 
 app = typer.Typer(
@@ -34,6 +34,8 @@ app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -
 app.add_typer(rules.app, name="rules")
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
+app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
+app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)
 
 

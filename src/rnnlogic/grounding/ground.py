@@ -23,6 +23,7 @@ from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.parallel import in_order
 from rnnlogic.rules.ruleset import RuleSet
 
+THREADS_VARIABLE = "RNNLOGIC_THREADS"
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
 CHUNK_RESULTS = 1 << 24  # (query, entity, rule) results of one chunk at most, unless one query alone has more
 
@@ -271,7 +272,12 @@ class Grounder:
 
 
 def default_threads() -> int:
-    """Number of cores this process may use."""
+    """Number of cores this process may use: $RNNLOGIC_THREADS if set, else all that it is allowed."""
+    wanted = os.environ.get(THREADS_VARIABLE, "")
+    if wanted and not (wanted.isdigit() and int(wanted)):
+        raise RNNLogicError(f"${THREADS_VARIABLE} is {wanted!r}; it must be a number from 1 on")
+    if wanted:
+        return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -7,7 +7,9 @@ from typing import Literal
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from experiment import PUBLISHED
+from rnnlogic.reproduce.experiment import PUBLISHED
+
+Side = Literal["both", "tail"]
 
 
 class Method(BaseModel):
@@ -28,7 +30,7 @@ class Published(BaseModel):
     source: str
     tables: dict[str, str]  # where each dataset stands
     methods: dict[str, Method]
-    results: dict[str, dict[Literal["both", "tail"], dict[str, dict[str, float | str]]]]
+    results: dict[str, dict[Side, dict[str, dict[str, float | str]]]]
 
 
 def load_published() -> Published:

@@ -1,21 +1,22 @@
-"""Published numbers of other methods, and what experiments/baselines.py leaves behind."""
+"""Published numbers of other methods, and what running them leaves behind."""
 
 import json
-import sys
-from pathlib import Path
+
+import pytest
 
 from rnnlogic.baselines.pykeen_models import Trained
-from rnnlogic.cli.progress import StageProgress
 from rnnlogic.compare_runs import compare_runs
+from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.baselines import FrequencyScorer
+from rnnlogic.reproduce import others
+from rnnlogic.reproduce.experiment import experiment_names, load_experiment
+from rnnlogic.reproduce.published import load_published
 
-from .family import family
+from ..family import family
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "experiments"))
 
-import baselines
-from experiment import experiment_names, load_experiment
-from published import load_published
+def silent(*told):
+    pass
 
 
 def test_published_numbers_of_other_methods():
@@ -35,7 +36,7 @@ def test_published_numbers_of_other_methods():
                 assert 0 < hits[0] < hits[-1] < 1
     assert shown == set(published.methods)
     runnable = {method.ours for method in published.methods.values() if method.ours is not None}
-    assert runnable <= set(baselines.MODELS)
+    assert runnable <= set(others.MODELS)
 
 
 def test_rotate_is_published_alike_in_both_files():
@@ -51,10 +52,10 @@ def test_a_baseline_leaves_what_report_and_compare_read(tmp_path, monkeypatch):
         made.append(job.seed)
         return FrequencyScorer(), {"settings": {"x": 1}}
 
-    monkeypatch.setitem(baselines.MODELS, "drum", make)
-    job = baselines.Job(family(), "drum", 3, tmp_path / "drum" / "seed-3", 1, None, None)
-    folder = baselines.run(job)
-    assert baselines.run(job) == folder
+    monkeypatch.setitem(others.MODELS, "drum", make)
+    job = others.Job(family(), "drum", 3, tmp_path / "drum" / "seed-3", silent)
+    folder = others.run_job(job)
+    assert others.run_job(job) == folder
     assert made == [3]  # a finished one stays
     about = json.loads((folder / "model.json").read_text())
     assert (about["model"], about["seed"], about["settings"]) == ("drum", 3, {"x": 1})
@@ -67,14 +68,24 @@ def test_a_baseline_leaves_what_report_and_compare_read(tmp_path, monkeypatch):
 def test_settings_are_chosen_once(tmp_path, monkeypatch):
     chosen = Trained(FrequencyScorer(), {"learning_rate": 0.01}, 20, 0.5, 1.5)
     trained = []
-    monkeypatch.setattr(baselines, "choose_settings", lambda name, dataset, seed, show: chosen)
+    monkeypatch.setattr(others, "choose_settings", lambda *given: chosen)
     monkeypatch.setattr(
-        baselines, "train_pykeen", lambda name, dataset, settings, seed, show: trained.append(seed) or chosen
+        others, "train_pykeen", lambda name, dataset, settings, seed, *more: trained.append(seed) or chosen
     )
     for seed in (0, 1):
         folder = tmp_path / "tucker" / f"seed-{seed}"
-        job = baselines.Job(family(), "tucker", seed, folder, 1, None, StageProgress())
-        about = json.loads((baselines.run(job) / "model.json").read_text())
+        job = others.Job(family(), "tucker", seed, folder, silent)
+        about = json.loads((others.run_job(job) / "model.json").read_text())
         assert about["settings"] == {"learning_rate": 0.01}
     assert trained == [1]
     assert json.loads((tmp_path / "tucker" / "chosen.json").read_text())["settings"] == chosen.settings
+
+
+def test_the_models_that_experiment_files_name():
+    for name in experiment_names():
+        assert set(load_experiment(name).baselines) <= set(others.MODELS)
+
+
+def test_anyburl_needs_its_rules(tmp_path):
+    with pytest.raises(RNNLogicError, match="anyburl needs --anyburl FILE"):
+        others.run_job(others.Job(family(), "anyburl", 0, tmp_path / "anyburl" / "seed-0", silent))

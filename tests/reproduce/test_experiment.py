@@ -1,19 +1,21 @@
 """Every experiment file loads, gives valid settings, and carries published numbers with a source."""
 
-import json
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from .family import family
+from rnnlogic.errors import RNNLogicError
+from rnnlogic.reproduce.experiment import (
+    ROTATE,
+    Bench,
+    Setting,
+    experiment_names,
+    load_experiment,
+    merged,
+    with_share,
+)
+from rnnlogic.reproduce.report import NAMES
 
-FOLDER = Path(__file__).parents[1] / "experiments"
-sys.path.insert(0, str(FOLDER))
-
-import report  # noqa: E402
-from experiment import ROTATE, Setting, experiment_names, load_experiment, with_share  # noqa: E402
+from ..family import family
 
 
 def test_one_file_for_each_dataset_of_the_paper():
@@ -29,7 +31,7 @@ def test_experiment_files(name):
     assert {"ours", "paper", "emb", ROTATE} <= set(experiment.settings)
     for setting in set(experiment.settings) - {ROTATE}:
         assert experiment.config(setting, seed=3).seed == 3
-        assert experiment.model(setting) in report.NAMES
+        assert experiment.model(setting) in NAMES
     assert experiment.config("paper", 0).predictor.feature == "count"
     assert experiment.config("paper", 0).em.selected == 300
     assert experiment.config("emb", 0).variant == "rnnlogic-emb"
@@ -52,8 +54,11 @@ def test_settings_of_points():
         update={"dim": 50, "seed": 1}
     )
     assert experiment.rotate("rotate@facts=20", dataset, seed=0).epochs == 5 * usual.epochs
-    assert experiment.rules_of("emb", 0) is None
-    assert experiment.rules_of("emb@dim=50", 2) == experiment.folder("ours", 2)
+    assert experiment.rules_from("emb") is None
+    assert experiment.rules_from("plus") == experiment.rules_from("emb@dim=50") == "ours"
+    assert experiment.embedding_from("ours") is experiment.embedding_from("emb-authors") is None
+    assert experiment.embedding_from("plus-emb") == "rotate"
+    assert experiment.embedding_from("emb@dim=50") == "rotate@dim=50"
 
 
 def test_a_larger_share_of_facts_holds_the_smaller_ones():
@@ -65,21 +70,34 @@ def test_a_larger_share_of_facts_holds_the_smaller_ones():
     assert all(np.array_equal(part.test, dataset.test) for part in shares)
 
 
-def test_a_report_of_run_folders(tmp_path, monkeypatch):
-    metrics = {"mrr": 0.5, "mr": 2.0, "hits@1": 0.4, "hits@3": 0.6, "hits@10": 0.7}
-    for seed, mrr in ((0, 0.5), (1, 0.7)):
-        folder = tmp_path / "umls" / "ours" / f"seed-{seed}"
-        (folder / "reports").mkdir(parents=True)
-        side = {"expected": metrics | {"mrr": mrr}}
-        for name in ("valid", "test", "test-train+valid"):
-            text = json.dumps({"both": side, "tail": side, "seconds": 30})
-            (folder / "reports" / f"{name}.json").write_text(text)
-        (folder / "model.json").write_text(json.dumps({"minutes": 1.0}))
-        (folder / "metrics.jsonl").write_text(json.dumps({"stage": "round", "valid_mrr": 0.61}) + "\n")
-    monkeypatch.setattr(report, "RUNS", tmp_path)
-    page = report.page()
-    assert "| ours | 0.600 ± 0.141 | 2.0 ± 0.0 | 0.400 ± 0.000 |" in page
-    assert "| *RNNLogic w/o emb., published* | 0.745 |" in page
-    assert "| ours, seed 0 | 0.610 |" in page
-    assert "## kinship" not in page
-    assert "0.600 ± 0.141 (1.5)" in report.summary()
+@pytest.mark.parametrize("text", ["ours@facts=", "ours@size=3", "rotate@dim=-1"])
+def test_points_that_are_none(text):
+    with pytest.raises(RNNLogicError, match=r"dim=NUMBER or facts=PERCENT"):
+        Setting.parse(text)
+
+
+@pytest.mark.parametrize("name", ["kinship", "umls"])
+def test_the_small_size_is_cheaper_and_valid(name):
+    usual, small = load_experiment(name), load_experiment(name).sized(True)
+    assert small.seeds == 1 < usual.seeds
+    assert small.rotate(ROTATE, family(), 0).dim < 1000
+    for setting in set(small.settings) - {ROTATE}:
+        assert small.config(setting, 0).variant == usual.config(setting, 0).variant
+    assert small.config("plus", 0).plus.epochs < usual.config("plus", 0).plus.epochs
+
+
+def test_large_graphs_have_no_small_size():
+    with pytest.raises(RNNLogicError, match="wn18rr: has no small size"):
+        load_experiment("wn18rr").sized(True)
+
+
+def test_changes_are_merged_group_by_group():
+    own = {"variant": "plus", "plus": {"epochs": 8, "dim": 4}}
+    assert merged(own, {"plus": {"epochs": 1}}) == {"variant": "plus", "plus": {"epochs": 1, "dim": 4}}
+    assert merged(own, {"em": {"rounds": 1}})["em"] == {"rounds": 1}
+    assert own["plus"]["epochs"] == 8
+
+
+def test_data_that_are_not_there(tmp_path):
+    with pytest.raises(RNNLogicError, match=r"umls: there is no such folder.*authors' splits"):
+        Bench(tmp_path, tmp_path).load("umls")

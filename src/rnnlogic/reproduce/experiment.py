@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,12 +13,13 @@ from pydantic import BaseModel, ConfigDict
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
+from rnnlogic.errors import RNNLogicError
 from rnnlogic.presets import load_preset
 
-FOLDER = Path(__file__).parent
-RUNS = Path("runs/experiments")
+FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours
 ROTATE = "rotate"  # the setting that is an embedding alone
+SPLITS_FROM = "https://github.com/DeepGraphLearning/RNNLogic (folder data)"
 
 
 class Setting(NamedTuple):
@@ -33,6 +34,8 @@ class Setting(NamedTuple):
         """Read `name` or `name@key=value`."""
         name, _, point = text.partition("@")
         key, _, value = point.partition("=")
+        if point and (key not in ("dim", "facts") or not value.isdigit() or int(value) < 1):
+            raise RNNLogicError(f"{text}: what follows @ is dim=NUMBER or facts=PERCENT")
         return cls(name, **{key: int(value)}) if point else cls(name)
 
     def point(self) -> str:
@@ -40,8 +43,17 @@ class Setting(NamedTuple):
         return f"@dim={self.dim}" if self.dim is not None else f"@facts={self.facts}" * (self.facts < 100)
 
 
+class Smaller(BaseModel):
+    """What is different at the small size."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    settings: dict[str, dict[str, Any]] = {}
+    rules: dict[str, str] = {}
+
+
 class Experiment(BaseModel):
-    """One YAML file of this folder."""
+    """One YAML file of the folder experiments."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -49,8 +61,26 @@ class Experiment(BaseModel):
     source: str
     published: dict[str, dict[str, dict[str, float]]]  # setting or variant -> "both" or "tail" -> metrics
     settings: dict[str, dict[str, Any]]  # name -> changes to the packaged settings of dataset and variant
+    seeds: int = 1  # how many are run if nobody says otherwise
+    baselines: list[str] = []  # models of others that are run here
     checkpoints: dict[str, str] = {}  # settings that use the authors' RotatE: its folder below the data
     rules: dict[str, str] = {}  # settings that take the rules of another setting's run, same seed
+    small: Smaller | None = None  # None: there is no small size
+
+    def sized(self, is_small: bool) -> Experiment:
+        """This experiment, or its small size: fewer seeds, and cheaper settings where the file says so."""
+        if not is_small:
+            return self
+        if self.small is None:
+            raise RNNLogicError(
+                f"{self.dataset}: has no small size; leave out --small, or take kinship or umls"
+            )
+        settings = {
+            name: merged(own, self.small.settings.get(name, {})) for name, own in self.settings.items()
+        }
+        return self.model_copy(
+            update={"settings": settings, "seeds": 1, "rules": self.rules | self.small.rules}
+        )
 
     def config(self, text: str, seed: int) -> Config:
         """The packaged settings with the changes of one name, and a seed."""
@@ -66,27 +96,54 @@ class Experiment(BaseModel):
         values |= {"dim": setting.dim or values["dim"], "epochs": values["epochs"] * 100 / setting.facts}
         return make_settings(values, f"{self.dataset}.yaml: {ROTATE}")
 
-    def rules_of(self, text: str, seed: int) -> Path | None:
-        """The run whose rules a setting takes; None if it learns its own."""
+    def rules_from(self, text: str) -> str | None:
+        """The setting whose rules a setting takes; None if it learns its own."""
         setting = Setting.parse(text)
-        taken = "ours" if setting.dim else self.rules.get(setting.name)
-        return None if taken is None else self.folder(taken, seed)
+        return "ours" if setting.dim and setting.name != ROTATE else self.rules.get(setting.name)
 
-    def load(self, text: str, data: Path) -> Dataset:
-        """The dataset with the training facts that a setting asks for."""
-        return with_share(self.whole(data), Setting.parse(text).facts / 100)
-
-    def whole(self, data: Path) -> Dataset:
-        """The dataset with all training facts."""
-        return load_dataset(data / self.dataset)
+    def embedding_from(self, text: str) -> str | None:
+        """The setting whose embedding a setting takes; None if it needs none, or takes the authors'."""
+        setting = Setting.parse(text)
+        is_ours = setting.name in self.settings and setting.name != ROTATE and text not in self.checkpoints
+        variant = self.settings[setting.name].get("variant", "") if is_ours else ""
+        return ROTATE + setting.point() if "emb" in variant else None
 
     def model(self, name: str) -> str:
         """Under which name the numbers that a setting compares with are published."""
         return name if name in self.published else self.settings[name].get("variant", "rnnlogic")
 
-    def folder(self, text: str, seed: int) -> Path:
+
+def merged(own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Settings with changes, group by group."""
+    groups = {key: merged(own[key], value) for key, value in other.items() if isinstance(own.get(key), dict)}
+    return own | other | groups
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where data come from and runs go to, and at which size."""
+
+    data: Path  # a folder for each dataset
+    out: Path
+    is_small: bool = False
+    anyburl: Path | None = None  # a rule file, for the models that score one
+
+    def experiment(self, dataset: str) -> Experiment:
+        """The experiment of a dataset, at our size."""
+        return load_experiment(dataset).sized(self.is_small)
+
+    def folder(self, dataset: str, text: str, seed: int) -> Path:
         """Where a run is kept."""
-        return RUNS / self.dataset / text / f"seed-{seed}"
+        return self.out / dataset / text / f"seed-{seed}"
+
+    def load(self, dataset: str, text: str = "") -> Dataset:
+        """A dataset with the training facts that a setting asks for; all of them without one."""
+        if not (self.data / dataset).is_dir():
+            raise RNNLogicError(
+                f"{self.data / dataset}: there is no such folder; the experiments need the authors' splits,"
+                f" a folder for each dataset, from {SPLITS_FROM}"
+            )
+        return with_share(load_dataset(self.data / dataset), Setting.parse(text).facts / 100)
 
 
 def with_share(dataset: Dataset, share: float) -> Dataset:

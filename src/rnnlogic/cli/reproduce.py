@@ -1,0 +1,200 @@
+"""`rnnlogic reproduce`: the paper's tables and figures, run and reported."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.progress import StageProgress
+
+if TYPE_CHECKING:
+    from rnnlogic.reproduce.experiment import Bench
+    from rnnlogic.reproduce.pool import Task
+    from rnnlogic.reproduce.work import Work
+
+TARGETS_HELP = """Tables and figures: table1 table2 table3 table4 rules facts dimension case ablation; or
+DATASET/SETTING, such as umls/plus-emb or kinship/drum. All tables and figures if none is named."""
+DataOption = Annotated[
+    Path,
+    typer.Option(
+        "--data",
+        envvar="RNNLOGIC_DATA",
+        help="Folder with the authors' splits: kinship/, umls/, wn18rr/, fb15k-237/.",
+        exists=True,
+        file_okay=False,
+    ),
+]
+OutOption = Annotated[
+    Path | None, typer.Option("--out", help="Run folders go here, and logs.", show_default=False)
+]
+SmallOption = Annotated[
+    bool, typer.Option("--small", help="Everything on Kinship and UMLS, one seed, cheaper settings.")
+]
+AnyBURLOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--anyburl", metavar="FILE", help="Rule file, for DATASET/anyburl.", exists=True, dir_okay=False
+    ),
+]
+
+
+def reproduce(
+    data: DataOption,
+    targets: Annotated[list[str] | None, typer.Argument(metavar="[TARGET]...", help=TARGETS_HELP)] = None,
+    out: OutOption = None,
+    small: SmallOption = False,
+    seeds: Annotated[
+        int | None, typer.Option(help="Seeds 0, 1, ... of each row; else as the experiment file says.", min=1)
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Experiments at a time; else one per core.", min=1)] = None,
+    again: Annotated[bool, typer.Option("--again", help="Do finished ones again, too.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be done.")] = False,
+    report_only: Annotated[bool, typer.Option("--report-only", help="Only write the report.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="The report; else report/results.md below --out.", show_default=False)
+    ] = None,
+    anyburl: AnyBURLOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the paper's experiments and those of the methods it compares with, and write a report.
+
+    Finished experiments are not run again; interrupted ones go on where they stopped. One that fails is told
+    at the end and does not stop the rest.
+    """
+    from rnnlogic.grounding.ground import default_threads
+    from rnnlogic.reproduce.reproduce import report_path
+    from rnnlogic.reproduce.reproduce import reproduce as run
+    from rnnlogic.reproduce.targets import works_of
+
+    bench = _bench(data, out, small, anyburl)
+    works = works_of(targets or [], bench, seeds)
+    if plan:
+        _print_plan(works, bench, as_json)
+        return
+    tasks: list[Task] = []
+    if not report_only:
+        asked = works if again else []
+        with _View(as_json) as view:
+            tasks = run(works, bench, jobs or default_threads(), asked, view.show)
+    path = report_path(bench, report)
+    from rnnlogic.reproduce.report import write_report
+
+    write_report(bench, path)
+    _print_outcome(tasks, path, as_json)
+
+
+def reproduce_one(
+    work: Annotated[str, typer.Argument(metavar="WORK", help="DATASET/SETTING/SEED[/STUDY]")],
+    data: DataOption,
+    out: OutOption = None,
+    small: SmallOption = False,
+    anyburl: AnyBURLOption = None,
+) -> None:
+    """One piece of work of `rnnlogic reproduce`, in this process."""
+    from rnnlogic.reproduce.work import Work
+
+    with StageProgress() as progress:
+        Work.parse(work).perform(_bench(data, out, small, anyburl), progress)
+
+
+def _bench(data: Path, out: Path | None, small: bool, anyburl: Path | None) -> Bench:
+    from rnnlogic.reproduce.experiment import Bench
+
+    return Bench(data, out or Path("runs") / ("small" if small else "experiments"), small, anyburl)
+
+
+def _print_plan(works: Sequence[Work], bench: Bench, as_json: bool) -> None:
+    rows = [(work.name, "done" if work.is_done(bench) else "to do") for work in works]
+    if as_json:
+        print_json([{"work": name, "state": state} for name, state in rows])
+    else:
+        print_table(("work", "state"), rows)
+        typer.echo(f"{sum(state == 'done' for _, state in rows)} of {len(rows)} are done")
+
+
+def _print_outcome(tasks: Sequence[Task], path: Path, as_json: bool) -> None:
+    broken = [task for task in tasks if task.reason]
+    if as_json:
+        rows = [
+            {"work": t.name, "state": t.state.value, "seconds": round(t.seconds, 1), "reason": t.reason}
+            for t in tasks
+        ]
+        print_json({"report": str(path), "work": rows})
+    else:
+        if broken:
+            print_table(("not done", "why"), [(task.name, task.reason) for task in broken])
+        typer.echo(f"{path} written")
+    if broken:
+        raise typer.Exit(1)
+
+
+class _View:
+    """One view of all work: a line when something begins or ends; on a terminal also what is at work now."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._states = quiet, dict[str, str]()
+        self._began, self._live = time.monotonic(), sys.stderr.isatty() and not quiet
+
+    def __enter__(self) -> _View:
+        if self._live:
+            from rich.console import Console
+            from rich.live import Live
+
+            self._screen = Live(console=Console(stderr=True), refresh_per_second=2, transient=True)
+            self._screen.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live:
+            self._screen.stop()
+
+    def show(self, tasks: Sequence[Task]) -> None:
+        """Tell what changed."""
+        if self._quiet:
+            return
+        if not self._states:
+            self._states = {task.name: task.state.value for task in tasks}
+            done = sum(state == "done" for state in self._states.values())
+            self._say(f"{len(tasks)} experiments, {done} of them done before")
+        for task in tasks:
+            if task.state.value != self._states[task.name]:
+                self._states[task.name] = task.state.value
+                self._say(f"{_summary(tasks)}  {_told(task)}")
+        if self._live:
+            running = [task for task in tasks if task.state == "running"]
+            lines = [f"  {task.name}  {task.seconds:.0f} s  {task.last_line()}" for task in running]
+            self._screen.update("\n".join([f"{_summary(tasks)}{self._left(tasks)}", *lines]), refresh=True)
+
+    def _say(self, line: str) -> None:
+        if self._live:
+            self._screen.console.print(line, highlight=False)
+        else:
+            typer.echo(line, err=True)
+
+    def _left(self, tasks: Sequence[Task]) -> str:
+        """Time left, if what is to come takes as long as what was done."""
+        ended = [task.seconds for task in tasks if task.state in ("done", "failed") and task.seconds]
+        waiting = sum(task.state in ("waiting", "running") for task in tasks)
+        if not ended:
+            return ""
+        rate = (time.monotonic() - self._began) / len(ended)
+        return f", about {rate * waiting / 60:.0f} minutes left"
+
+
+def _summary(tasks: Sequence[Task]) -> str:
+    return f"[{sum(task.state in ('done', 'failed', 'skipped') for task in tasks)}/{len(tasks)}]"
+
+
+def _told(task: Task) -> str:
+    if task.state == "running":
+        return f"{task.name}: begun"
+    if task.state == "done":
+        return f"{task.name}: done, {task.seconds / 60:.1f} minutes"
+    return f"{task.name}: {task.state.value}, {task.reason}"

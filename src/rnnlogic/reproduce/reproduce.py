@@ -1,0 +1,54 @@
+"""Run what some targets need, several experiments at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rnnlogic.grounding.ground import THREADS_VARIABLE, default_threads
+from rnnlogic.reproduce.experiment import Bench
+from rnnlogic.reproduce.pool import Show, Task, run_tasks
+from rnnlogic.reproduce.work import Work
+
+LOGS = "logs"  # below the folder of the runs
+
+
+def tasks_of(works: Sequence[Work], bench: Bench, jobs: int) -> list[Task]:
+    """A task for each piece of work; the cores are shared out among those that run at once."""
+    threads = str(max(1, default_threads() // jobs))
+    environment = {THREADS_VARIABLE: threads, "OMP_NUM_THREADS": threads, "PYTHONUNBUFFERED": "1"}
+    return [
+        Task(
+            work.name,
+            [sys.executable, "-m", "rnnlogic", "reproduce-one", work.name, *arguments(bench)],
+            bench.out / LOGS / f"{work.name.replace('/', '.')}.log",
+            lambda work=work: work.is_done(bench),  # type: ignore[misc]
+            tuple(needed.name for needed in work.needs(bench)),
+            environment,
+        )
+        for work in works
+    ]
+
+
+def arguments(bench: Bench) -> list[str]:
+    """The bench as arguments of the command line."""
+    given = ["--data", str(bench.data), "--out", str(bench.out)]
+    given += ["--small"] * bench.is_small
+    return given + (["--anyburl", str(bench.anyburl)] if bench.anyburl else [])
+
+
+def reproduce(
+    works: Sequence[Work], bench: Bench, jobs: int, again: Sequence[Work] = (), show: Show | None = None
+) -> list[Task]:
+    """Do all work that is not done, and that of `again` in any case; tasks tell what became of it."""
+    for work in again:
+        work.forget(bench)
+    tasks = tasks_of(works, bench, jobs)
+    run_tasks(tasks, jobs, show)
+    return tasks
+
+
+def report_path(bench: Bench, wanted: Path | None) -> Path:
+    """Where the report goes if nobody says otherwise."""
+    return wanted or bench.out / "report" / "results.md"
