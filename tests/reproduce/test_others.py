@@ -9,7 +9,7 @@ from rnnlogic.compare_runs import compare_runs
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.reproduce import others
-from rnnlogic.reproduce.experiment import experiment_names, load_experiment
+from rnnlogic.reproduce.experiment import OTHERS, experiment_names, load_experiment
 from rnnlogic.reproduce.published import load_published
 
 from ..family import family
@@ -84,6 +84,7 @@ def test_settings_are_chosen_once(tmp_path, monkeypatch):
 def test_the_models_that_experiment_files_name():
     for name in experiment_names():
         assert set(load_experiment(name).baselines) <= set(others.MODELS)
+    assert set(OTHERS) == set(others.MODELS)
 
 
 def test_anyburl_needs_its_rules(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +19,12 @@ from rnnlogic.presets import load_preset
 
 FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours
+OTHERS = (  # models that the paper compares with and that can be run here, or that score a rule file
+    *("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen"),
+    *("pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or"),
+)
 ROTATE = "rotate"  # the setting that is an embedding alone
+Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
 SPLITS_FROM = "https://github.com/DeepGraphLearning/RNNLogic (folder data)"
 
 

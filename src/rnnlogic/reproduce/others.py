@@ -25,7 +25,7 @@ from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.grounding.ground import default_threads
 from rnnlogic.learning.runs import fingerprint
-from rnnlogic.reproduce.experiment import Bench
+from rnnlogic.reproduce.experiment import Bench, Progress
 from rnnlogic.reproduce.files import read_json, write_json
 from rnnlogic.rules.formats import read_table
 
@@ -34,7 +34,6 @@ SMALL_EPOCHS = {
     "pykeen": 50,
     "differentiable": 3,
 }  # at the small size, where one setting is tried, not a grid
-Progress = Callable[[str, int, int, str], None]
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class _Running:
     started: float = field(default_factory=time.monotonic)
 
 
-def run_tasks(tasks: Sequence[Task], jobs: int, show: Show | None = None) -> None:
+def run_tasks(tasks: Sequence[Task], jobs: int, show: Show = lambda _: None) -> None:
     """Run all tasks, at most `jobs` at once, in order; states and times are left in the tasks.
 
     Ctrl-C is passed on to the processes, which have time to save their work, and then raised.
@@ -67,7 +67,6 @@ def run_tasks(tasks: Sequence[Task], jobs: int, show: Show | None = None) -> Non
         if task.is_done():
             task.state = State.done
     running: list[_Running] = []
-    show = show or (lambda tasks: None)
     show(tasks)
     try:
         while running or any(task.state is State.waiting for task in tasks):

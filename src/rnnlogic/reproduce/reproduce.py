@@ -39,7 +39,7 @@ def arguments(bench: Bench) -> list[str]:
 
 
 def reproduce(
-    works: Sequence[Work], bench: Bench, jobs: int, again: Sequence[Work] = (), show: Show | None = None
+    works: Sequence[Work], bench: Bench, jobs: int, again: Sequence[Work] = (), show: Show = lambda _: None
 ) -> list[Task]:
     """Do all work that is not done, and that of `again` in any case; tasks tell what became of it."""
     for work in again:

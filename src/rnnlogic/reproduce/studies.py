@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameter
 from rnnlogic.learning.result import unpack_rules
 from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
+from rnnlogic.reproduce.experiment import Progress
 from rnnlogic.rules.ruleset import RuleSet
 
-Progress = Callable[[str, int, int, str], None]
 NUMBERS, SMALL_NUMBERS = (10, 50, 100, 200), (10, 100)  # rules per relation
 CASE_RELATIONS, CASE_RULES, CASE_FACTS = 5, 4, 60
 

@@ -6,7 +6,6 @@ train+valid. A setting that needs an embedding takes that of the setting rotate,
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.evaluation.report import Report
 from rnnlogic.learning.runs import Run, fingerprint
 from rnnlogic.model import RNNLogic
-from rnnlogic.reproduce.experiment import ROTATE, Bench, Setting
+from rnnlogic.reproduce.experiment import ROTATE, Bench, Progress, Setting
 from rnnlogic.reproduce.files import write_json
 
 REPORTS: tuple[tuple[str, Split, Evidence], ...] = (
@@ -31,7 +30,6 @@ REPORTS: tuple[tuple[str, Split, Evidence], ...] = (
     ("test", "test", "train"),
     ("test-train+valid", "test", "train+valid"),
 )
-Progress = Callable[[str, int, int, str], None]
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnlogic.errors import RNNLogicError, UnknownNameError
-from rnnlogic.reproduce.experiment import Bench, Setting, experiment_names
+from rnnlogic.reproduce.experiment import OTHERS, ROTATE, Bench, Progress, Setting, experiment_names
 from rnnlogic.reproduce.files import write_json
-from rnnlogic.reproduce.variants import Progress
 
 STUDIES = {"rules": "rules_per_relation.json", "case": "case.json"}  # file of the report
 
@@ -44,7 +43,7 @@ class Work(NamedTuple):
         if self.study:
             return (reports / STUDIES[self.study]).is_file()
         name = Setting.parse(self.setting).name
-        is_rnnlogic = name in experiment.settings and name != "rotate"
+        is_rnnlogic = name in experiment.settings and name != ROTATE
         is_plus = is_rnnlogic and "plus" in experiment.settings[name].get("variant", "")
         last = "test-train+valid" if is_rnnlogic and not is_plus else "test"
         return (reports / f"{last}.json").is_file()
@@ -95,9 +94,7 @@ def named_works(text: str, bench: Bench, seeds: int | None) -> list[Work]:
     if dataset not in experiment_names():
         raise UnknownNameError("dataset", dataset, experiment_names())
     experiment = bench.experiment(dataset)
-    from rnnlogic.reproduce.others import MODELS
-
-    known = [*experiment.settings, *MODELS]
+    known = [*experiment.settings, *OTHERS]
     if Setting.parse(setting).name not in known:
         raise RNNLogicError(f"{text}: {dataset} has the settings {', '.join(known)}")
     return [Work(dataset, setting, seed) for seed in range(seeds or experiment.seeds)]

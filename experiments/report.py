@@ -1,0 +1,54 @@
+"""Make docs/results.md and the README's table of the run folders below runs/experiments: nothing is typed.
+
+python experiments/report.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rnnlogic.reproduce.experiment import Bench, Experiment, experiment_names
+from rnnlogic.reproduce.files import metrics_of
+from rnnlogic.reproduce.report import NAMES, write_report
+from rnnlogic.reproduce.tables import minutes_of, runs_of, spread
+from rnnlogic.reproduce.targets import VARIANTS
+
+BENCH = Bench(Path("data"), Path("runs/experiments"))  # no data are read
+PAGE, README = Path("docs/results.md"), Path("README.md")
+BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
+NOTE = (
+    "Authors' splits, evidence train, both sides, expected ties; minutes: fit and test of one seed, 2 busy"
+    " cores; ± over seeds. [Everything](docs/results.md)."
+)
+
+
+def summary(bench: Bench) -> str:
+    """The README's table: our variants beside the published numbers."""
+    experiments = [bench.experiment(name) for name in experiment_names()]
+    lines = [f"| test MRR (minutes) | {' | '.join(e.dataset for e in experiments)} |"]
+    lines.append("|---|" + "---|" * len(experiments))
+    for setting in VARIANTS:
+        name = NAMES[experiments[0].model(setting)].removesuffix(", our own")
+        published = [e.published[e.model(setting)].get("both", {}).get("mrr", "-") for e in experiments]
+        lines.append(f"| *{name}, published* | {' | '.join(map(str, published))} |")
+        lines.append(f"| {name}, ours | {' | '.join(cell(bench, e, setting) for e in experiments)} |")
+    return "\n".join([*lines, "", NOTE]) + "\n"
+
+
+def cell(bench: Bench, experiment: Experiment, setting: str) -> str:
+    """Test MRR and minutes of one setting."""
+    folders = runs_of(bench.out, experiment.dataset, setting)
+    ours = [metrics_of(folder)["mrr"] for folder in folders]
+    return f"{spread(ours)} ({minutes_of(folders)})" if ours else "-"
+
+
+def main() -> None:
+    """Write the page and the table."""
+    write_report(BENCH, PAGE)
+    before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
+    README.write_text(before + BEGIN + summary(BENCH) + END + rest.partition(END)[2], encoding="utf-8")
+    print(f"{PAGE} and the table in {README} written")
+
+
+if __name__ == "__main__":
+    main()
