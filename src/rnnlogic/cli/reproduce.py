@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -80,6 +81,7 @@ def reproduce(
         return
     tasks: list[Task] = []
     if not report_only:
+        signal.signal(signal.SIGTERM, _interrupt)
         asked = works if again else []
         with _View(as_json) as view:
             tasks = run(works, bench, jobs or default_threads(), asked, view.show)
@@ -102,6 +104,11 @@ def reproduce_one(
 
     with StageProgress() as progress:
         Work.parse(work).perform(_bench(data, out, small, anyburl), progress)
+
+
+def _interrupt(*_: object) -> None:
+    """`kill` is as good as Ctrl-C: the processes are told."""
+    raise KeyboardInterrupt
 
 
 def _bench(data: Path, out: Path | None, small: bool, anyburl: Path | None) -> Bench:
