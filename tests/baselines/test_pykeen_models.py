@@ -62,10 +62,11 @@ def test_training_stops_when_nothing_gets_better(dataset, monkeypatch):
 
 
 def test_the_best_setting_is_chosen(dataset, monkeypatch):
-    def pretend(name, dataset, settings, seed, progress):
+    def pretend(name, dataset, settings, seed, progress, most_epochs):
         return Trained(None, settings, 10, RECIPES[name].grid.index(settings) % 3, 0.1)
 
     monkeypatch.setattr(pykeen_models, "train_pykeen", pretend)
     assert choose_settings("tucker", dataset).settings == RECIPES["tucker"].grid[2]
+    assert choose_settings("tucker", dataset, most_settings=1).settings == RECIPES["tucker"].grid[0]
     with pytest.raises(UnknownNameError, match="did you mean 'tucker'"):
         choose_settings("tuckr", dataset)
