@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from rnnlogic.baselines.pykeen_models import RECIPES, train_pykeen
 from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.errors import RNNLogicError
@@ -122,6 +123,20 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
         RNNLogic(config).fit(DATA, tmp_path / "two", embeddings=Alphabet())
     with pytest.raises(RNNLogicError, match=r"only RotatE can score paths.*plus.path_scores=false"):
         RNNLogic(changed(config, {"plus": {"path_scores": True}})).fit(DATA, embeddings=Alphabet())
+
+
+def test_a_model_of_pykeen_takes_part_in_scores_and_reasons():
+    trained = train_pykeen("distmult", DATA, RECIPES["distmult"].grid[0], most_epochs=10).scorer
+    plus = {"answer_weights": (0.5,), "path_scores": False, "epochs": 1}
+    config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
+    rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
+    model = RNNLogic(config).fit(DATA, embeddings=trained, rules=rules, generate=False)
+    known = DATA.test[DATA.test[:, 1] == DATA.vocab.relation_id("grandparent")][0]
+    names = [DATA.vocab.entities[known[0]], "grandparent", DATA.vocab.entities[known[2]]]
+    why = model.explain(*names)
+    alone = trained.score(DATA.graph("train"), known[:1], known[1:2])[0, known[2]]
+    assert why.embedding == pytest.approx(0.5 * alone)
+    assert model.evaluate("test").metrics()["mrr"] > 0
 
 
 def test_embeddings_of_no_use_are_refused():
