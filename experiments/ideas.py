@@ -1,0 +1,137 @@
+"""Ideas past the paper, tried on validation facts only: what each is worth on top of finished runs.
+
+    python experiments/ideas.py ensemble runs/experiments/umls/ours/seed-{0,1,2}   # mean of several seeds
+    python experiments/ideas.py prior runs/experiments/umls/ours/seed-0  # frequent answers first
+    python experiments/ideas.py turned runs/experiments/umls/ours/seed-0    # inverted and abduced rules
+
+Evidence train, both sides, expected ties. Nothing is written; docs/lab-notes.md has what came out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import Scorer, evaluate
+from rnnlogic.grounding.amie import amie_statistics
+from rnnlogic.grounding.ground import default_threads
+from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.learning.learn import fit_predictor
+from rnnlogic.model import RNNLogic
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+
+PRIORS = (0.05, 0.1, 0.25, 0.5, 1.0)
+CONFIDENCES = (0.5, 0.2, 0.05)  # least PCA confidence of a new rule
+ADDED = 300  # new rules per relation at most, those of highest PCA confidence
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Mean probability of several models."""
+
+    scorers: list[Scorer]
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Log of the mean of the softmax of each."""
+        total = 0.0
+        for scorer in self.scorers:
+            scores = scorer.score(graph, heads, relations)
+            highest = np.maximum(scores.max(axis=1, keepdims=True), -1e300)
+            raised = np.exp(scores - highest)
+            total = total + raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-300)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(total))
+
+
+@dataclass(frozen=True)
+class WithPrior:
+    """A score plus a share of the log of how often an entity answers the relation in the evidence."""
+
+    scorer: Scorer
+    weight: float
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Scores with the prior."""
+        scores = self.scorer.score(graph, heads, relations)
+        for relation in np.unique(relations):
+            answers = graph.edges(int(relation))[1]
+            often = np.bincount(answers, minlength=graph.num_entities)
+            scores[relations == relation] += self.weight * np.log1p(often)
+        return scores
+
+
+def turned(rules: RuleSet, inverse: dict[int, int]) -> Iterator[Rule]:
+    """Each rule read backwards, and each atom of its body deduced from the head and the others."""
+    for head, body in rules:
+        yield Rule(inverse[head], tuple(inverse[r] for r in reversed(body)))
+        for i, atom in enumerate(body):
+            before, after = body[:i], body[i + 1 :]
+            way = (*(inverse[r] for r in reversed(before)), head, *(inverse[r] for r in reversed(after)))
+            yield Rule(atom, way)
+
+
+def mrr(scorer: Scorer, model: RNNLogic) -> float:
+    """Validation MRR."""
+    return evaluate(scorer, model.dataset, "valid").metrics()["mrr"]
+
+
+def try_turned(model: RNNLogic) -> None:
+    """Add inverted and abduced rules of enough PCA confidence, and learn all weights anew."""
+    graph, threads = model.dataset.graph("train"), default_threads()
+    own, relations = model.learned.rules, 2 * model.dataset.vocab.num_relations
+    inverse = {r: graph.inverse(r) for r in range(relations)}
+    new = RuleSet.from_rules(dict.fromkeys(rule for rule in turned(own, inverse) if rule not in own))
+    new = new.without_trivial()
+    found = amie_statistics(graph, new, threads=threads)
+    print(f"own rules {len(own):,}, turned and new {len(new):,}: MRR {mrr(model.scorer, model):.4f} before")
+    for least in CONFIDENCES:
+        confidence = np.where(found.support >= 2, found.pca_confidence, 0)
+        by_head = (new.by_head(int(relation)) for relation in new.head_relations())
+        best = [ids[np.argsort(-confidence[ids], kind="stable")[:ADDED]] for ids in by_head]
+        kept = np.concatenate(best)
+        kept = kept[confidence[kept] >= least]
+        rules = own | new[np.sort(kept)]
+        weights = fit_predictor(model.dataset, rules, model.config, threads)
+        scorer = RuleScorer(rules, weights, model.config.predictor.feature, threads)
+        print(
+            f"PCA confidence >= {least}: {len(rules) - len(own):,} more: MRR {mrr(scorer, model):.4f}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Try one idea."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("idea", choices=["ensemble", "prior", "turned"])
+    parser.add_argument("runs", nargs="+", type=Path)
+    options = parser.parse_args()
+    models = [RNNLogic.load(run) for run in options.runs]
+    if options.idea == "turned":
+        for model in models:
+            try_turned(model)
+        return
+    for run, model in zip(options.runs, models, strict=True):
+        print(f"{run}: {mrr(model.scorer, model):.4f}", flush=True)
+    if options.idea == "ensemble":
+        together = Ensemble([model.scorer for model in models])
+        print(f"together: {mrr(together, models[0]):.4f}")
+    else:
+        for weight in PRIORS:
+            print(f"prior {weight}: {mrr(WithPrior(models[0].scorer, weight), models[0]):.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
