@@ -7,12 +7,12 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from rnnlogic.reproduce.experiment import FOLDER, ROTATE, Bench, Experiment, experiment_names
+from rnnlogic.reproduce.experiment import FOLDER, OTHERS, ROTATE, Bench, Experiment, experiment_names
 from rnnlogic.reproduce.figures import LABELS, plot, points_of, write_csv
 from rnnlogic.reproduce.files import metrics_of, read_json
-from rnnlogic.reproduce.published import Side, load_published
+from rnnlogic.reproduce.published import Method, Side, load_published
 from rnnlogic.reproduce.tables import METRICS, cells, minutes_of, runs_of, spread, table
-from rnnlogic.reproduce.targets import ABLATION, TARGETS, VARIANTS, datasets_of
+from rnnlogic.reproduce.targets import ABLATION, SMALL, TARGETS, VARIANTS, datasets_of
 from rnnlogic.reproduce.work import STUDIES
 
 NAMES = {
@@ -23,6 +23,7 @@ NAMES = {
     "plus": "RNNLogic+ w/o emb.",
     "plus-emb": "RNNLogic+ with emb.",
 }
+MORE = {"test-train+valid": "test, evidence train+valid", "valid": "valid, evidence train"}
 HEAD = """# Results
 
 Made by `rnnlogic reproduce` of run folders. Filtered ranking on the authors' splits; test facts, evidence
@@ -44,7 +45,8 @@ class Page:
     def text(self) -> str:
         """The whole page."""
         lines = [line for target in TARGETS for line in self.target(target)]
-        lines += [line for name in experiment_names() for line in self.more(name)]
+        names = SMALL if self.bench.is_small else experiment_names()
+        lines += [line for name in names for line in self.more(name)]
         size = "\n**Small size**: cheaper settings than those of the paper's tables.\n" * self.bench.is_small
         return HEAD + size + "\n".join(lines) + "\n"
 
@@ -56,7 +58,8 @@ class Page:
         else:
             sections = {"table4": self.optimisers, "case": self.case, "ablation": self.ablation}
             found = list(sections.get(target, self.figure)(target))
-        return ["", f"## {TARGETS[target].title}", *found] if found else []
+        about = ["", TARGETS[target].about] if TARGETS[target].about else []
+        return ["", f"## {TARGETS[target].title}", *about, *found] if found else []
 
     def datasets(self, target: str) -> tuple[str, ...]:
         """Datasets of a target at our size."""
@@ -81,12 +84,13 @@ class Page:
         return table(headers, rows)
 
     def rows_of_others(self, dataset: str, side: Side) -> Iterator[list[str]]:
-        """A row for every method that the paper compares with."""
+        """A row for every method that the paper compares with, and for rule files."""
         published = load_published()
-        results = published.results[dataset]
-        for key, method in published.methods.items():
+        unpublished = set(OTHERS) - {method.ours for method in published.methods.values()}
+        more = {model: Method(name=model, kind="rules", ours=model) for model in sorted(unpublished)}
+        for key, method in (published.methods | more).items():
             own = self.runs(dataset, method.ours) if method.ours else []
-            stated = dict(results.get(side, {}).get(key, {}))
+            stated = dict(published.results[dataset].get(side, {}).get(key, {}))
             mark = str(stated.pop("from", "-"))
             if own or stated:
                 values = cells(own, {name: float(value) for name, value in stated.items()}, side=side)
@@ -185,38 +189,29 @@ class Page:
             for setting in experiment.settings:
                 own = self.runs(dataset, setting) if setting.startswith(ABLATION) else []
                 if own:
-                    valid = f"{metrics_of(own[0], 'valid')['mrr']:.3f}"
-                    about = experiment.config(setting, 0)
-                    plus = about.plus
-                    parts = [plus.aggregator, plus.rule_vectors, about.predictor.feature]
-                    emb = "yes" if about.has_embedding else "no"
-                    values = [spread([metrics_of(f)["mrr"] for f in own]), valid, minutes_of(own)]
-                    rows.append([*parts, emb, *values, self.link(dataset, setting)])
+                    config = experiment.config(setting, 0)
+                    kge = "yes" if config.has_embedding else "no"
+                    parts = config.plus.aggregator, config.plus.rule_vectors, config.predictor.feature, kge
+                    found = (
+                        spread([metrics_of(f, split)["mrr"] for f in own]) for split in ("test", "valid")
+                    )
+                    rows.append([*parts, *found, minutes_of(own), self.link(dataset, setting)])
             if rows:
                 headers = ["aggregator", "rule vectors", "counts as", "with KGE"]
                 yield from table([*headers, "test mrr", "valid mrr", "minutes", "experiment"], rows)
 
     def more(self, dataset: str) -> Iterator[str]:
         """Other evidence and the validation facts, for our settings."""
-        experiment = self.bench.experiment(dataset) if self.has_size(dataset) else None
-        for report, title in (
-            ("test-train+valid", "test, evidence train+valid"),
-            ("valid", "valid, evidence train"),
-        ):
-            settings = experiment.settings if experiment else {}
+        experiment = self.bench.experiment(dataset)
+        for report, title in MORE.items():
             rows = [
                 row[:8]
-                for setting in settings
-                if experiment is not None
+                for setting in experiment.settings
                 for row in self.own_row(experiment, setting, {}, "both", report)
             ]
             if rows:
                 yield f"\n## {dataset}: {title}"
                 yield from table(["", *METRICS, "minutes", "seeds"], rows)
-
-    def has_size(self, dataset: str) -> bool:
-        """Whether a dataset is part of a report of our size."""
-        return not self.bench.is_small or any(dataset in self.datasets(target) for target in TARGETS)
 
 
 def write_report(bench: Bench, path: Path) -> None:
