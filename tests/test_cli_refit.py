@@ -80,7 +80,8 @@ def test_the_rules_of_a_run_on_data_with_other_ids(data, rules, folder, tmp_path
     assert load_dataset(data).vocab.relations != Run.open(tmp_path / "second").dataset().vocab.relations
     assert sorted(learned_texts(tmp_path / "second")) == GIVEN.splitlines()
     banned = ("--ban", "married <- married^-1")
-    call("fit", data, "-o", tmp_path / "third", "--rules", folder, "--no-generate", *banned)
+    told = call("fit", data, "-o", tmp_path / "third", "--rules", folder, "--no-generate", *banned)
+    assert f"note: {folder}: 1 rules are banned: left out" in told
     assert learned_texts(tmp_path / "third") == GIVEN.splitlines()[:1]
 
 

@@ -32,7 +32,10 @@ def compare_runs(
     `rnnlogic.evaluation.files.save_ranks` kept. One of the two must be a run if the other is an embedding.
     """
     folders = [Path(a), Path(b)]
-    data = next((Run.open(folder).dataset() for folder in folders if Run.exists(folder)), None)
+    datasets = {folder: Run.open(folder).dataset() for folder in folders if Run.exists(folder)}
+    data = next(iter(datasets.values()), None)
+    for folder, own in datasets.items():
+        _require_same(folder, fingerprint(own), {} if data is None else fingerprint(data))
     reports = [_evaluated(folder, data, split, evidence, progress) for folder in folders]
     return compare(reports[0], reports[1], samples, seed)
 
@@ -47,9 +50,7 @@ def _evaluated(
     folder: Path, data: Dataset | None, split: Split, evidence: Evidence, progress: Progress | None
 ) -> Report:
     if Run.exists(folder):
-        model = RNNLogic.load(folder)
-        _require_same(folder, fingerprint(model.dataset), {} if data is None else fingerprint(data))
-        return model.evaluate(split, evidence, progress=progress)
+        return RNNLogic.load(folder).evaluate(split, evidence, progress=progress)
     if ranks_file(folder, split, evidence).is_file():
         report, stored = load_ranks(ranks_file(folder, split, evidence))
         _require_same(folder, stored, {} if data is None else fingerprint(data))

@@ -84,7 +84,7 @@ def fit(
     settings = _settings(dataset, config, variant, changes or [], seed, threads)
     only_given = no_generate or (settings.is_plus and rules is not None)
     settings = _edited(settings, pin or [], ban or [], only_given)
-    given = None if rules is None else _given(rules, dataset)
+    given = None if rules is None else _given(rules, dataset, settings)
     with stoppable("run the same command again to go on"):
         model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings, given)
     summary = _summary(model, output)
@@ -152,12 +152,14 @@ def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: b
     return changed(config, rules | ({"generate": False} if no_generate else {}))
 
 
-def _given(source: Path, dataset: Dataset) -> GivenRules:
-    """Rules of a file or a run; what was dropped is told."""
+def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
+    """Rules of a file or a run; what was dropped, or will be as it is banned, is told."""
     from rnnlogic.learning.given import read_given
+    from rnnlogic.rules.patterns import Banned
 
     given = read_given(source, dataset.vocab)
-    for note in given.notes:
+    banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
+    for note in (*given.notes, *[f"{source}: {banned:,} rules are banned: left out"] * (banned > 0)):
         typer.echo(f"note: {note}", err=True)
     return given
 
