@@ -8,11 +8,12 @@ from typer.testing import CliRunner
 from rnnlogic.cli import app
 from rnnlogic.data.saving import save_dataset
 from rnnlogic.errors import RNNLogicError, UnknownNameError
+from rnnlogic.reproduce import reproduce
 from rnnlogic.reproduce.experiment import Bench
 from rnnlogic.reproduce.files import write_json
 from rnnlogic.reproduce.report import Page
 from rnnlogic.reproduce.targets import TARGETS, works_of
-from rnnlogic.reproduce.work import Work
+from rnnlogic.reproduce.work import Work, with_needed
 
 from ..family import family
 
@@ -45,7 +46,7 @@ def test_names_of_work():
 
 def test_work_comes_after_what_it_needs(bench):
     for target in TARGETS:
-        works = works_of([target], bench, None)
+        works = with_needed(works_of([target], bench, None), bench)
         assert works
         for i, work in enumerate(works):
             assert set(work.needs(bench)) <= set(works[:i])
@@ -138,6 +139,23 @@ def test_studies_of_a_real_run(bench):
     assert "| umls, the miner's |" in "\n".join(page.figure("rules"))
     work.forget(bench)
     assert not work.is_done(bench)
+
+
+def test_again_means_what_is_asked_only(bench, monkeypatch):
+    for setting in ("ours", "plus"):
+        pretend(bench, "umls", setting)
+    left = []
+    monkeypatch.setattr(
+        reproduce, "run_tasks", lambda tasks, jobs, show: left.extend(t.is_done() for t in tasks)
+    )
+    tasks = reproduce.reproduce([Work("umls", "plus")], bench, 1, again=True)
+    assert [task.name for task in tasks] == ["umls/ours/0", "umls/plus/0"]
+    assert left == [True, False]
+
+
+def test_data_are_looked_for_first(tmp_path):
+    with pytest.raises(RNNLogicError, match=r"umls: there is no such folder"):
+        reproduce.reproduce([Work("umls", "ours")], Bench(tmp_path, tmp_path / "out", is_small=True), 1)
 
 
 def run(*arguments):

@@ -33,7 +33,7 @@ DataOption = Annotated[
     ),
 ]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", help="Run folders go here, and logs.", show_default=False)
+    Path | None, typer.Option("--out", help="For run folders and logs; else runs/experiments or runs/small.")
 ]
 SmallOption = Annotated[
     bool, typer.Option("--small", help="Everything on Kinship and UMLS, one seed, cheaper settings.")
@@ -48,14 +48,14 @@ AnyBURLOption = Annotated[
 
 def reproduce(
     data: DataOption,
-    targets: Annotated[list[str] | None, typer.Argument(metavar="[TARGET]...", help=TARGETS_HELP)] = None,
+    targets: Annotated[list[str] | None, typer.Argument(metavar="TARGET", help=TARGETS_HELP)] = None,
     out: OutOption = None,
     small: SmallOption = False,
     seeds: Annotated[
         int | None, typer.Option(help="Seeds 0, 1, ... of each row; else as the experiment file says.", min=1)
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Experiments at a time; else one per core.", min=1)] = None,
-    again: Annotated[bool, typer.Option("--again", help="Do finished ones again, too.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Do what is named again, too.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would be done.")] = False,
     report_only: Annotated[bool, typer.Option("--report-only", help="Only write the report.")] = False,
     report: Annotated[
@@ -73,18 +73,18 @@ def reproduce(
     from rnnlogic.reproduce.reproduce import report_path
     from rnnlogic.reproduce.reproduce import reproduce as run
     from rnnlogic.reproduce.targets import works_of
+    from rnnlogic.reproduce.work import with_needed
 
     bench = _bench(data, out, small, anyburl)
-    works = works_of(targets or [], bench, seeds)
+    asked = works_of(targets or [], bench, seeds)
     if plan:
-        _print_plan(works, bench, as_json)
+        _print_plan(with_needed(asked, bench), bench, as_json)
         return
     tasks: list[Task] = []
     if not report_only:
         signal.signal(signal.SIGTERM, _interrupt)
-        asked = works if again else []
         with _View(as_json) as view:
-            tasks = run(works, bench, jobs or default_threads(), asked, view.show)
+            tasks = run(asked, bench, jobs or default_threads(), again, view.show)
     path = report_path(bench, report)
     from rnnlogic.reproduce.report import write_report
 

@@ -142,13 +142,17 @@ class Bench:
         """Where a run is kept."""
         return self.out / dataset / text / f"seed-{seed}"
 
-    def load(self, dataset: str, text: str = "") -> Dataset:
-        """A dataset with the training facts that a setting asks for; all of them without one."""
+    def require(self, dataset: str) -> None:
+        """Refuse to go on without the data."""
         if not (self.data / dataset).is_dir():
             raise RNNLogicError(
                 f"{self.data / dataset}: there is no such folder; the experiments need the authors' splits,"
                 f" a folder for each dataset, from {SPLITS_FROM}"
             )
+
+    def load(self, dataset: str, text: str = "") -> Dataset:
+        """A dataset with the training facts that a setting asks for; all of them without one."""
+        self.require(dataset)
         return with_share(load_dataset(self.data / dataset), Setting.parse(text).facts / 100)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rnnlogic.grounding.ground import THREADS_VARIABLE, default_threads
 from rnnlogic.reproduce.experiment import Bench
 from rnnlogic.reproduce.pool import Show, Task, run_tasks
-from rnnlogic.reproduce.work import Work
+from rnnlogic.reproduce.work import Work, with_needed
 
 LOGS = "logs"  # below the folder of the runs
 
@@ -39,10 +39,16 @@ def arguments(bench: Bench) -> list[str]:
 
 
 def reproduce(
-    works: Sequence[Work], bench: Bench, jobs: int, again: Sequence[Work] = (), show: Show = lambda _: None
+    asked: Sequence[Work], bench: Bench, jobs: int, again: bool = False, show: Show = lambda _: None
 ) -> list[Task]:
-    """Do all work that is not done, and that of `again` in any case; tasks tell what became of it."""
-    for work in again:
+    """Do all that is asked and what it needs, unless it is done; tasks tell what became of it.
+
+    With `again` what is asked is done in any case.
+    """
+    works = with_needed(asked, bench)
+    for dataset in dict.fromkeys(work.dataset for work in works):
+        bench.require(dataset)
+    for work in asked if again else ():
         work.forget(bench)
     tasks = tasks_of(works, bench, jobs)
     run_tasks(tasks, jobs, show)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rnnlogic.errors import UnknownNameError
 from rnnlogic.reproduce.experiment import Bench
 from rnnlogic.reproduce.published import Side
-from rnnlogic.reproduce.work import Work, named_works, with_needed
+from rnnlogic.reproduce.work import Work, named_works
 
 SMALL = ("kinship", "umls")
 VARIANTS = ("rotate", "ours", "emb", "plus", "plus-emb")
@@ -155,7 +155,7 @@ WORKS: dict[str, Callable[[str, Bench, int | None], Iterator[Work]]] = {
 
 
 def works_of(targets: list[str], bench: Bench, seeds: int | None) -> list[Work]:
-    """All work of some targets (all targets if none are named), in an order in which it can be done.
+    """The work of some targets (all targets if none are named), each once; what it needs is left out.
 
     A target is the name of a table or figure, or `DATASET/SETTING`, such as `umls/plus-emb`.
     """
@@ -167,4 +167,4 @@ def works_of(targets: list[str], bench: Bench, seeds: int | None) -> list[Work]:
             works += WORKS[target](target, bench, seeds)
         else:
             raise UnknownNameError("target", target, TARGETS)
-    return with_needed(works, bench)
+    return list(dict.fromkeys(works))

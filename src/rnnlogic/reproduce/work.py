@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,7 +100,7 @@ def named_works(text: str, bench: Bench, seeds: int | None) -> list[Work]:
     return [Work(dataset, setting, seed) for seed in range(seeds or experiment.seeds)]
 
 
-def with_needed(works: list[Work], bench: Bench) -> list[Work]:
+def with_needed(works: Sequence[Work], bench: Bench) -> list[Work]:
     """The same with all that they need, each once, before those that need it."""
     ordered: dict[Work, None] = {}
 
