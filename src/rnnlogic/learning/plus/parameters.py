@@ -14,7 +14,7 @@ from rnnlogic.learning.plus.kernels import pna_rules, sum_rules
 Aggregator = Literal["pna", "sum"]
 Floats = NDArray[np.float32]
 
-CANDIDATES = 1 << 13  # whose features are held at once
+CANDIDATES = 1 << 9  # whose features are held at once
 ARRAYS = ("vectors", "psi", "relations", "layer", "output", "answer_weight")
 PREFIX, ENCODER = "plus.", "plus.encoder."
 
