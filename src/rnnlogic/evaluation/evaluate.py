@@ -22,7 +22,7 @@ from rnnlogic.evaluation.sampled import NegativeSampler
 Split = Literal["valid", "test"]
 Progress = Callable[[int, int, float], None]  # queries done, queries in all, expected MRR so far
 
-SCORE_BYTES = 16 << 20  # scores of one chunk, unless told otherwise; more is slower: memory comes anew each time
+SCORE_BYTES = 16 << 20  # scores of one chunk, unless told otherwise; with more, memory is not reused
 GROUPS: dict[Side, tuple[Side, ...]] = {
     "both": ("both", "tail", "head"),
     "tail": ("tail",),

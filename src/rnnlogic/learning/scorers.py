@@ -20,7 +20,7 @@ from rnnlogic.learning.plus.scorer import PlusScorer
 from rnnlogic.learning.result import Learned
 from rnnlogic.rules.ruleset import RuleSet
 
-SCORES = 1 << 22  # scores of validation queries held at once
+SCORES = 1 << 21  # scores of a piece of validation queries (16 MB; with more, memory is not reused)
 
 
 def path_model(embedding: RotatE, settings: PathSettings) -> PathModel:
