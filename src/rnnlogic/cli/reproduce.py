@@ -175,13 +175,18 @@ class _View:
                 self._states[task.name] = task.state.value
                 self._say(f"{_summary(tasks)}  {_told(task)}")
         if self._live:
+            from rich.text import Text
+
             running = [task for task in tasks if task.state == "running"]
             lines = [f"  {task.name}  {task.seconds:.0f} s  {task.last_line()}" for task in running]
-            self._screen.update("\n".join([f"{_summary(tasks)}{self._left(tasks)}", *lines]), refresh=True)
+            text = Text(
+                "\n".join([f"{_summary(tasks)}{self._left(tasks)}", *lines])
+            )  # no markup: names have [ ]
+            self._screen.update(text, refresh=True)
 
     def _say(self, line: str) -> None:
         if self._live:
-            self._screen.console.print(line, highlight=False)
+            self._screen.console.print(line, highlight=False, markup=False)
         else:
             typer.echo(line, err=True)
 
