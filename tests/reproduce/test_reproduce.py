@@ -11,7 +11,7 @@ from rnnlogic.errors import RNNLogicError, UnknownNameError
 from rnnlogic.reproduce import reproduce
 from rnnlogic.reproduce.experiment import Bench
 from rnnlogic.reproduce.files import write_json
-from rnnlogic.reproduce.report import Page
+from rnnlogic.reproduce.report import Page, _short
 from rnnlogic.reproduce.targets import TARGETS, works_of
 from rnnlogic.reproduce.work import Work, with_needed
 
@@ -139,6 +139,12 @@ def test_studies_of_a_real_run(bench):
     assert "| umls, the miner's |" in "\n".join(page.figure("rules"))
     work.forget(bench)
     assert not work.is_done(bench)
+
+
+def test_names_of_freebase_are_cut_short():
+    text = "/a/b./c/d(X,Y) <- /e/f(X,Z) & g(Z,Y)"
+    assert _short(text) == "d(X,Y) <- f(X,Z) & g(Z,Y)"
+    assert _short("treats(A/B test, c) <- isa(a, c/d (e))") == "treats(A/B test, c) <- isa(a, c/d (e))"
 
 
 def test_again_means_what_is_asked_only(bench, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,14 +172,14 @@ class Page:
             for relation, found in read_json(path).items() if path.is_file() else ():
                 rows = [
                     [
-                        f"`{rule['rule']}`",
+                        f"`{_short(rule['rule'])}`",
                         f"{rule['weight']:.2f}",
                         f"{rule['reached']}, {rule['first']}",
-                        _example(rule["example"], relation),
+                        _short(_example(rule["example"], relation)),
                     ]
                     for rule in found["rules"]
                 ]
-                yield f"\n**{dataset}: `{relation}`**, {found['facts']} test facts"
+                yield f"\n**{dataset}: `{relation}`**: {found['first']} of {found['facts']} test answers ranked first"
                 yield from table(["rule", "weight", "reaches, ranked first", "for example"], rows)
 
     def ablation(self, target: str) -> Iterator[str]:
@@ -230,6 +231,11 @@ def _rounds(folder: Path) -> Iterator[float]:
         record = json.loads(line)
         if record["stage"] == "round":
             yield record["valid_mrr"]
+
+
+def _short(text: str) -> str:
+    """A rule or facts with Freebase's names of relations, /people/person/profession, cut to their last part."""
+    return re.sub(r"(?<![^\s])/[^\s(]*/(?=[^/\s(]+\()", "", text)
 
 
 def _example(example: dict[str, object], relation: str) -> str:
