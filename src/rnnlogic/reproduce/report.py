@@ -179,7 +179,8 @@ class Page:
                     ]
                     for rule in found["rules"]
                 ]
-                yield f"\n**{dataset}: `{relation}`**: {found['first']} of {found['facts']} test answers ranked first"
+                share = f"{found['first']} of {found['facts']} test answers ranked first"
+                yield f"\n**{dataset}: `{relation}`**: {share}"
                 yield from table(["rule", "weight", "reaches, ranked first", "for example"], rows)
 
     def ablation(self, target: str) -> Iterator[str]:
@@ -234,7 +235,7 @@ def _rounds(folder: Path) -> Iterator[float]:
 
 
 def _short(text: str) -> str:
-    """A rule or facts with Freebase's names of relations, /people/person/profession, cut to their last part."""
+    """Text with Freebase's names of relations, like /people/person/profession, cut to their last part."""
     return re.sub(r"(?<![^\s])/[^\s(]*/(?=[^/\s(]+\()", "", text)
 
 

@@ -22,6 +22,7 @@ from rnnlogic.rules.ruleset import RuleSet
 
 NUMBERS, SMALL_NUMBERS = (10, 50, 100, 200), (10, 100)  # rules per relation
 CASE_CANDIDATES, CASE_RELATIONS, CASE_RULES, CASE_FACTS = 15, 5, 4, 40
+CASE_SHARE = 0.1  # of the test answers that a rule must reach
 
 
 def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, dict[str, float]]:
@@ -66,7 +67,6 @@ class Explained:
     weight: float
     reached: int = 0  # test answers that it reaches
     first: int = 0  # of these: ranked first
-    total: float = 0.0  # summed contribution to answers that are ranked first
     example: dict[str, Any] = field(default_factory=dict)
     best: float = -np.inf  # largest contribution to an answer ranked first: the example
 
@@ -76,7 +76,6 @@ class Explained:
         if explanation.filtered_rank.mean > 1:
             return
         self.first += 1
-        self.total += contribution.contribution
         if contribution.contribution > self.best and contribution.paths:
             vocab = explanation.vocab
             self.best = contribution.contribution
@@ -88,7 +87,7 @@ class Explained:
 
 
 def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
-    """For some relations: the rules that add most to right answers ranked first.
+    """For some relations: the heaviest of the rules that reach a share of the right answers.
 
     Evidence train. Of the relations with most test facts those are taken whose answers are ranked first most
     often, among the first CASE_FACTS test facts of each.
@@ -106,8 +105,9 @@ def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
             first += explanation.filtered_rank.mean == 1
             for one in explanation.contributions:
                 rules.setdefault(one.rule, Explained(one.rule, one.weight)).add(explanation, one)
-        ranked = sorted(rules.values(), key=lambda rule: -rule.total)[:CASE_RULES]
-        found = {"facts": len(facts), "first": first, "rules": [_told(r) for r in ranked if r.total > 0]}
+        common = [rule for rule in rules.values() if rule.first and rule.reached >= CASE_SHARE * len(facts)]
+        heaviest = sorted(common, key=lambda rule: -rule.weight)[:CASE_RULES]
+        found = {"facts": len(facts), "first": first, "rules": [_told(rule) for rule in heaviest]}
         cases.append((first, vocab.relations[relation], found))
         progress("case study", done + 1, CASE_CANDIDATES, vocab.relations[relation])
     best = sorted(cases, key=lambda case: -case[0])[:CASE_RELATIONS]
