@@ -61,7 +61,7 @@ TARGETS = {
         ("fb15k-237", "umls"),
         about="RNNLogic w/o emb., seed 0. Of the 15 relations with most test facts the 5 with most answers"
         " ranked first, among 40 test facts each; of these the heaviest rules that reach at least a tenth of"
-        " the test answers: how many each reaches, how many of them are ranked first, and one of them with its"
+        " the test answers: how many each reaches, how many of them are ranked first, and one with its"
         " path in the training facts. Freebase's names of relations are cut to their last part.",
     ),
     "ablation": Target(
