@@ -18,7 +18,7 @@ test: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/grounding.py --data $(DATA)

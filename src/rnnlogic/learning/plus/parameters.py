@@ -88,9 +88,10 @@ class PlusParameters:
         aggregate = pna_rules if self.aggregator == "pna" else sum_rules
         features = aggregate(ptr, rule, value, self.vectors)
         hidden = np.repeat(self.relations[relation][None], len(features), axis=0)
-        for scale, layer in zip(scales(np.diff(ptr), self.usual_degree), self.layer, strict=False):
-            hidden += scale[:, None] * (features @ layer)
-        scores: Floats = np.maximum(hidden, 0) @ self.output
+        with np.errstate(invalid="ignore"):  # OpenBLAS may set the flag for finite values; NaN is told later
+            for scale, layer in zip(scales(np.diff(ptr), self.usual_degree), self.layer, strict=False):
+                hidden += scale[:, None] * (features @ layer)
+            scores: Floats = np.maximum(hidden, 0) @ self.output
         return scores
 
 
