@@ -60,7 +60,9 @@ class Page:
             sections = {"table4": self.optimisers, "case": self.case, "ablation": self.ablation}
             found = list(sections.get(target, self.figure)(target))
         about = ["", TARGETS[target].about] if TARGETS[target].about else []
-        return ["", f"## {TARGETS[target].title}", *about, *found] if found else []
+        elsewhere = set(self.datasets(target)) - set(TARGETS[target].datasets)
+        title = TARGETS[target].title + f" (here on {' and '.join(self.datasets(target))})" * bool(elsewhere)
+        return ["", f"## {title}", *about, *found] if found else []
 
     def datasets(self, target: str) -> tuple[str, ...]:
         """Datasets of a target at our size."""
@@ -122,7 +124,8 @@ class Page:
             return
         values = cells(own, published, report, side)
         name = NAMES[experiment.model(setting)] + f" ({setting})" * (not is_main)
-        mark = ("quoted" if setting == ROTATE else "its own") if published else "-"
+        quoted = load_published().results[experiment.dataset]["both"][ROTATE]["from"]
+        mark = (str(quoted) if setting == ROTATE else "its own") if published else "-"
         link = self.link(experiment.dataset, setting) if own else "-"
         yield [f"**{name}**", *values, minutes_of(own), _number(own), mark, link]
 
