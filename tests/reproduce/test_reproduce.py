@@ -100,6 +100,11 @@ def test_a_table_shows_ours_beside_what_is_published(bench):
     assert "Small size" in page
 
 
+def test_a_model_of_others_alone_has_its_row(bench):
+    pretend(bench, "umls", "pathrank")
+    assert "| PathRank | 0.500 (0.197) |" in Page(bench, bench.out / "results.md").text()
+
+
 def test_links_lead_to_experiment_files(bench):
     pretend(bench, "umls", "ours")
     path = bench.out / "report" / "results.md"

@@ -80,7 +80,7 @@ class Page:
     def methods(self, dataset: str, side: Side) -> list[str]:
         """All methods on one dataset: those of others, then ours."""
         experiment = self.bench.experiment(dataset)
-        if not any(self.runs(dataset, setting) for setting in VARIANTS):
+        if not any(self.runs(dataset, setting) for setting in (*VARIANTS, *OTHERS)):
             return []
         rows = [*self.rows_of_others(dataset, side), *self.own_rows(experiment, side)]
         headers = [dataset, *METRICS, "minutes", "seeds", "published", "experiment"]
