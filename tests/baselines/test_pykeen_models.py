@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from rnnlogic.baselines import pykeen_models
-from rnnlogic.baselines.pykeen_models import RECIPES, Trained, choose_settings, make_factory, train_pykeen
+from rnnlogic.baselines.pykeen_models import RECIPES, grid_of, make_factory, train_pykeen
 from rnnlogic.errors import UnknownNameError
 from rnnlogic.evaluation.evaluate import evaluate
 
@@ -61,12 +61,7 @@ def test_training_stops_when_nothing_gets_better(dataset, monkeypatch):
     assert next(values) == 0.9
 
 
-def test_the_best_setting_is_chosen(dataset, monkeypatch):
-    def pretend(name, dataset, settings, seed, progress, most_epochs):
-        return Trained(None, settings, 10, RECIPES[name].grid.index(settings) % 3, 0.1)
-
-    monkeypatch.setattr(pykeen_models, "train_pykeen", pretend)
-    assert choose_settings("tucker", dataset).settings == RECIPES["tucker"].grid[2]
-    assert choose_settings("tucker", dataset, most_settings=1).settings == RECIPES["tucker"].grid[0]
+def test_an_unknown_model_is_refused(dataset):
+    assert grid_of("tucker") == RECIPES["tucker"].grid
     with pytest.raises(UnknownNameError, match="did you mean 'tucker'"):
-        choose_settings("tuckr", dataset)
+        grid_of("tuckr")

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from rnnlogic.baselines.pykeen_models import Trained
+from rnnlogic.baselines.pykeen_models import RECIPES, Trained
 from rnnlogic.compare_runs import compare_runs
 from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.reproduce import others
-from rnnlogic.reproduce.experiment import OTHERS, experiment_names, load_experiment
+from rnnlogic.reproduce.experiment import OTHERS, PYKEEN, experiment_names, load_experiment
 from rnnlogic.reproduce.published import load_published
 
 from ..family import family
@@ -65,26 +65,48 @@ def test_a_baseline_leaves_what_report_and_compare_read(tmp_path, monkeypatch):
     assert compare_runs(folder, folder, samples=5).metrics[0].a == reports[1]["both"]["expected"]["mrr"]
 
 
-def test_settings_are_chosen_once(tmp_path, monkeypatch):
-    chosen = Trained(FrequencyScorer(), {"learning_rate": 0.01}, 20, 0.5, 1.5)
-    trained = []
-    monkeypatch.setattr(others, "choose_settings", lambda *given: chosen)
-    monkeypatch.setattr(
-        others, "train_pykeen", lambda name, dataset, settings, seed, *more: trained.append(seed) or chosen
-    )
-    for seed in (0, 1):
-        folder = tmp_path / "tucker" / f"seed-{seed}"
-        job = others.Job(family(), "tucker", seed, folder, silent)
+def test_settings_are_chosen_once_and_a_stopped_choice_goes_on(tmp_path, monkeypatch):
+    grid, trained = others.grid_of("tucker"), []
+    quality = [0.1, 0.5, 0.9, 0.3]
+
+    def train(name, dataset, settings, seed, *more):
+        trained.append((grid.index(settings), seed))
+        if len(trained) == 3:
+            raise KeyboardInterrupt
+        return Trained(FrequencyScorer(), settings, 20, quality[grid.index(settings)], 1.5)
+
+    monkeypatch.setattr(others, "train_pykeen", train)
+    jobs = [
+        others.Job(family(), "tucker", seed, tmp_path / "tucker" / f"seed-{seed}", silent) for seed in (0, 1)
+    ]
+    with pytest.raises(KeyboardInterrupt):
+        others.run_job(jobs[0])
+    assert not (tmp_path / "tucker" / "chosen.json").exists()
+    for job in jobs:
         about = json.loads((others.run_job(job) / "model.json").read_text())
-        assert about["settings"] == {"learning_rate": 0.01}
-    assert trained == [1]
-    assert json.loads((tmp_path / "tucker" / "chosen.json").read_text())["settings"] == chosen.settings
+        assert about["settings"] == grid[2]
+    assert trained == [(0, 0), (1, 0), (2, 0), (2, 0), (3, 0), (2, 0), (2, 1)]
+    assert json.loads((tmp_path / "tucker" / "chosen.json").read_text())["minutes_of_choice"] == 6.0
+
+
+def test_the_small_size_takes_the_first_settings(tmp_path, monkeypatch):
+    trained = []
+
+    def train(name, dataset, settings, seed, show, epochs):
+        trained.append((settings, epochs))
+        return Trained(FrequencyScorer(), settings, 20, 0.5, 1.5)
+
+    monkeypatch.setattr(others, "train_pykeen", train)
+    others.run_job(others.Job(family(), "tucker", 0, tmp_path / "tucker" / "seed-0", silent, is_small=True))
+    assert trained == [(others.grid_of("tucker")[0], others.SMALL_EPOCHS["pykeen"])]
+    assert not (tmp_path / "tucker" / "chosen.json").exists()
 
 
 def test_the_models_that_experiment_files_name():
     for name in experiment_names():
         assert set(load_experiment(name).baselines) <= set(others.MODELS)
     assert set(OTHERS) == set(others.MODELS)
+    assert set(PYKEEN) == set(RECIPES)
 
 
 def test_anyburl_needs_its_rules(tmp_path):

@@ -60,6 +60,8 @@ def test_needs():
         Work("kinship", "rotate@dim=50"),
     ]
     assert Work("umls", "drum").needs(bench) == Work("umls", "rotate").needs(bench) == []
+    assert Work("umls", "tucker").needs(bench) == []
+    assert Work("umls", "tucker", 3).needs(bench) == [Work("umls", "tucker")]  # the settings of seed 0
     assert Work("umls", "ours", 0, "case").needs(bench) == [Work("umls", "ours")]
 
 

@@ -94,18 +94,9 @@ RECIPES = {
 }
 
 
-def choose_settings(
-    name: str,
-    dataset: Dataset,
-    seed: int = 0,
-    progress: Progress | None = None,
-    most_settings: int | None = None,
-    most_epochs: int = MOST_EPOCHS,
-) -> Trained:
-    """Train a model with the settings of its grid, all or the first few; the best by validation MRR."""
-    tried = _recipe(name).grid[:most_settings]
-    trained = (train_pykeen(name, dataset, settings, seed, progress, most_epochs) for settings in tried)
-    return max(trained, key=lambda one: one.valid_mrr)
+def grid_of(name: str) -> tuple[Settings, ...]:
+    """The settings to choose from."""
+    return _recipe(name).grid
 
 
 def train_pykeen(

@@ -19,8 +19,9 @@ from rnnlogic.presets import load_preset
 
 FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours
+PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen")
 OTHERS = (  # models that the paper compares with and that can be run here, or that score a rule file
-    *("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen"),
+    *PYKEEN,
     *("pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or"),
 )
 ROTATE = "rotate"  # the setting that is an embedding alone

@@ -1,8 +1,9 @@
 """Models that the paper compares with: trained by their means, evaluated by ours. A finished one stays.
 
 A folder holds model.json (settings and minutes), reports/valid.json and test.json, and all ranks beside them,
-so that `rnnlogic compare` takes it. Settings of PyKEEN's models are chosen by seed 0 on validation facts from
-the grid in rnnlogic.baselines.pykeen_models, and kept in <model>/chosen.json for all seeds.
+so that `rnnlogic compare` takes it. Settings of PyKEEN's models are chosen on validation facts from the grid
+in rnnlogic.baselines.pykeen_models, with seed 0 for all seeds, and kept in <model>/chosen.json; what was
+tried is in <model>/tried.json, so that a choice that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Literal
 from rnnlogic.baselines.confidence import Aggregation, confidence_scorer
 from rnnlogic.baselines.differentiable import DifferentiableSettings, fit_differentiable
 from rnnlogic.baselines.pathrank import PathRankSettings, fit_pathrank
-from rnnlogic.baselines.pykeen_models import MOST_EPOCHS, RECIPES, Trained, choose_settings, train_pykeen
+from rnnlogic.baselines.pykeen_models import MOST_EPOCHS, RECIPES, Trained, grid_of, train_pykeen
 from rnnlogic.compare_runs import ranks_file
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.errors import RNNLogicError
@@ -71,20 +72,26 @@ def differentiable(job: Job, model: Literal["neural-lp", "drum"]) -> Made:
 
 
 def pykeen(job: Job) -> Made:
-    """An embedding model, with the settings that seed 0 chose."""
-    path = job.folder.parent / "chosen.json"
+    """An embedding model; at the small size with the first settings of its grid, else with the best."""
     epochs = SMALL_EPOCHS["pykeen"] if job.is_small else MOST_EPOCHS
-    if not path.is_file():
-        began = time.monotonic()
-        tried = 1 if job.is_small else None
-        chosen = choose_settings(job.model, job.dataset, 0, job.show, tried, epochs)
-        minutes = round((time.monotonic() - began) / 60, 3)
-        write_json(path, {"minutes_of_choice": minutes, **_told(chosen)})
-        if job.seed == 0:
-            return chosen.scorer, _told(chosen)
-    settings = read_json(path)["settings"]
+    settings = grid_of(job.model)[0] if job.is_small else _chosen_settings(job)
     trained = train_pykeen(job.model, job.dataset, settings, job.seed, job.show, epochs)
     return trained.scorer, _told(trained)
+
+
+def _chosen_settings(job: Job) -> dict[str, Any]:
+    """The settings of the grid with the best validation MRR, tried now if they were not before."""
+    chosen, tried = (job.folder.parent / name for name in ("chosen.json", "tried.json"))
+    if not chosen.is_file():
+        outcomes = read_json(tried)["tried"] if tried.is_file() else []
+        for settings in grid_of(job.model)[len(outcomes) :]:
+            outcomes.append(_told(train_pykeen(job.model, job.dataset, settings, 0, job.show)))
+            write_json(tried, {"tried": outcomes})
+        minutes = sum(outcome["minutes"] for outcome in outcomes)
+        best = max(outcomes, key=lambda outcome: outcome["valid_mrr"])
+        write_json(chosen, {"minutes_of_choice": round(minutes, 3), **best})
+    best_settings: dict[str, Any] = read_json(chosen)["settings"]
+    return best_settings
 
 
 def anyburl(job: Job, aggregation: Aggregation) -> Made:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnlogic.errors import RNNLogicError, UnknownNameError
-from rnnlogic.reproduce.experiment import OTHERS, ROTATE, Bench, Progress, Setting, experiment_names
+from rnnlogic.reproduce.experiment import OTHERS, PYKEEN, ROTATE, Bench, Progress, Setting, experiment_names
 from rnnlogic.reproduce.files import write_json
 
 STUDIES = {"rules": "rules_per_relation.json", "case": "case.json"}  # file of the report
@@ -52,6 +52,8 @@ class Work(NamedTuple):
         """What must be done before."""
         if self.study:
             return [self._replace(study="")]
+        if self.setting in PYKEEN:  # seed 0 chooses the settings of all
+            return [self._replace(seed=0)] if self.seed else []
         experiment = bench.experiment(self.dataset)
         before = (experiment.rules_from(self.setting), experiment.embedding_from(self.setting))
         return [Work(self.dataset, setting, self.seed) for setting in before if setting is not None]
