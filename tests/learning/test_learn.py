@@ -60,6 +60,18 @@ def test_the_known_rule_comes_out_on_top(family, optimizer):
     assert report.by_relation()["grandparent"]["both"]["mrr"] > 0.7  # some of the parents are test facts too
 
 
+def test_from_scratch_nothing_is_mined_and_em_finds_the_rule_by_itself(family):
+    scratch = ("generator.pretrain_steps=0", "generator.tune_steps=60", "generator.tune_learning_rate=0.01")
+    learned, store, _ = run(family, *scratch, "em.replay=false", "em.rules=100")
+    assert set(store.stages) == {"round-1", "round-2", "learned"}
+    expected = parse_rule("grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)", family.vocab)
+    assert best_rule(learned, family, "grandparent") == expected
+    partial = MemoryStore()
+    partial.save("round-1", store.stages["round-1"])
+    resumed, _, _ = run(family, *scratch, "em.replay=false", "em.rules=100", store=partial)
+    assert np.array_equal(resumed.weights, learned.weights)
+
+
 @pytest.mark.parametrize(
     "settings",
     [("em.assignment=sample",), ("em.generate=sample",), ("em.replay=false",), ("predictor.feature=count",)],

@@ -90,10 +90,17 @@ class _Job:
             rules = self.edits.pinned
             known = self.edits.weights if self.config.is_plus and self.paths is None else None
             return self.weighted(rules, np.full(len(rules), np.nan), known)
+        return self.final(self.rounds(self.start(), deadline))
+
+    def start(self) -> EMState:
+        """What the first round starts from; replayed, the mined rules count like what a round selected."""
+        is_replayed, no_rules = self.config.em.replay, (RuleSet.from_rules([]), np.zeros(0))
+        if not is_replayed and not self.config.generator.pretrain_steps:  # nothing needs mined rules
+            return EMState(0, new_generator(self.dataset, self.config), *no_rules)
         mined, quality = self.mine()
         generator = self.pretrain(mined, quality)
-        start = _start(generator, mined, quality, self.config.em.replay)
-        return self.final(self.rounds(generator, start, deadline))
+        shares = quality / np.bincount(mined.heads, quality)[mined.heads]
+        return EMState(0, generator, *((mined, shares) if is_replayed else no_rules))
 
     def plus(self, deadline: float | None) -> Learned:
         """The rules of RNNLogic with a network on top of them."""
@@ -155,13 +162,13 @@ class _Job:
             self.note("pretrained", started, loss=fitted.loss)
         return load_parameters(generator, saved)
 
-    def rounds(self, generator: RuleGenerator, state: EMState, deadline: float | None) -> RuleGenerator:
+    def rounds(self, state: EMState, deadline: float | None) -> RuleGenerator:
         """EM (or REINFORCE) rounds; returns the best generator by validation MRR.
 
         A round measures the rules it begins with and then teaches the generator. What the last round has
         taught is kept if that round measured best; else the generator that the best round began with.
         """
-        em = self.config.em
+        em, generator = self.config.em, state.generator
         best, best_round, best_parameters = -1.0, 0, pack_generator(generator)
         for number in range(1, (0 if em.optimizer == "none" else em.rounds) + 1):
             before = pack_generator(state.generator)
@@ -330,13 +337,6 @@ def load_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]
     state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
     generator.load_state_dict(state)
     return generator
-
-
-def _start(generator: RuleGenerator, mined: RuleSet, quality: NDArray[np.float64], replay: bool) -> EMState:
-    """What the first round starts from; replayed, the mined rules count like what a round selected."""
-    if not replay:
-        return EMState(0, generator, RuleSet.from_rules([]), np.zeros(0))
-    return EMState(0, generator, mined, quality / np.bincount(mined.heads, quality)[mined.heads])
 
 
 def _pack_state(state: EMState) -> Arrays:

@@ -13,7 +13,7 @@ from rnnlogic.reproduce.figures import LABELS, plot, points_of, write_csv
 from rnnlogic.reproduce.files import metrics_of, read_json
 from rnnlogic.reproduce.published import Method, Side, load_published
 from rnnlogic.reproduce.tables import METRICS, cells, minutes_of, runs_of, spread, table
-from rnnlogic.reproduce.targets import ABLATION, SMALL, TARGETS, VARIANTS, datasets_of
+from rnnlogic.reproduce.targets import ABLATION, OPTIMISERS, SCRATCH, SMALL, TARGETS, VARIANTS, datasets_of
 from rnnlogic.reproduce.work import STUDIES
 
 NAMES = {
@@ -101,10 +101,10 @@ class Page:
                 yield [method.name, *values, minutes_of(own), _number(own), mark, link]
 
     def own_rows(self, experiment: Experiment, side: Side) -> Iterator[list[str]]:
-        """A row for every setting of ours, in the order of what is published."""
+        """A row for every setting of ours that has no table of its own, in the order of what is published."""
         for model, published in experiment.published.items():
             for setting in experiment.settings:
-                if experiment.model(setting) == model and not setting.startswith(ABLATION):
+                if experiment.model(setting) == model and not setting.startswith((ABLATION, SCRATCH)):
                     yield from self.own_row(experiment, setting, published.get(side, {}), side)
 
     def own_row(
@@ -134,10 +134,11 @@ class Page:
         for dataset in self.datasets(target):
             experiment = self.bench.experiment(dataset)
             rows = []
-            for setting, name in (("ours", "EM"), ("reinforce", "REINFORCE")):
+            for setting, name in OPTIMISERS.items():
                 own = self.runs(dataset, setting)
                 if own:
-                    published = experiment.published[experiment.model(setting)]["both"]
+                    model = "reinforce" if "reinforce" in setting else "rnnlogic"
+                    published = experiment.published[model]["both"]
                     rounds = ", ".join(f"{mrr:.3f}" for mrr in _rounds(own[0]))
                     link = self.link(dataset, setting)
                     rows.append([name, cells(own, published)[0], _number(own), rounds, link])
