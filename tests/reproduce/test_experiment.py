@@ -35,7 +35,8 @@ def test_experiment_files(name):
     assert experiment.config("paper", 0).predictor.feature == "count"
     assert experiment.config("paper", 0).em.selected == 300
     assert experiment.config("emb", 0).variant == "rnnlogic-emb"
-    assert set(experiment.checkpoints) | set(experiment.rules) <= set(experiment.settings)
+    named = {*experiment.checkpoints, *experiment.rules, *experiment.notes}
+    assert named <= set(experiment.settings)
 
 
 def test_points_of_figures():

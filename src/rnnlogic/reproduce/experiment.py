@@ -72,6 +72,7 @@ class Experiment(BaseModel):
     baselines: list[str] = []  # models of others that are run here
     checkpoints: dict[str, str] = {}  # settings that use the authors' RotatE: its folder below the data
     rules: dict[str, str] = {}  # settings that take the rules of another setting's run, same seed
+    notes: dict[str, str] = {}  # what the report says of settings whose name says too little
     small: Smaller | None = None  # None: there is no small size
 
     def sized(self, is_small: bool) -> Experiment:

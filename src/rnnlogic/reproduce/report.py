@@ -123,7 +123,8 @@ class Page:
         if not own and not (is_main and published):
             return
         values = cells(own, published, report, side)
-        name = NAMES[experiment.model(setting)] + f" ({setting})" * (not is_main)
+        note = experiment.notes.get(setting, setting)
+        name = NAMES[experiment.model(setting)] + f" ({note})" * (not is_main)
         quoted = load_published().results[experiment.dataset]["both"][ROTATE]["from"]
         mark = (str(quoted) if setting == ROTATE else "its own") if published else "-"
         link = self.link(experiment.dataset, setting) if own else "-"
