@@ -50,8 +50,8 @@ TARGETS = {
         "Table 4: REINFORCE against EM",
         SMALL,
         about="W/o emb. Both begin with a generator that was pre-trained on mined rules, replay these in"
-        " every round, and end with a thousand rules a relation or more. From scratch: no mined rules, a generator"
-        " that knows nothing at first, 500 rules a relation.",
+        " every round, and end with a thousand rules a relation or more. From scratch: no mined rules, a"
+        " generator that knows nothing at first, 500 rules a relation.",
     ),
     "rules": Target(
         "Figure: number of rules per relation",
