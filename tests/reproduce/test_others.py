@@ -82,6 +82,10 @@ def test_settings_are_chosen_once_and_a_stopped_choice_goes_on(tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         others.run_job(jobs[0])
     assert not (tmp_path / "tucker" / "chosen.json").exists()
+    tried = tmp_path / "tucker" / "tried.json"
+    outcomes = json.loads(tried.read_text())["tried"]
+    of_another_grid = {"settings": {"learning_rate": 1}, "valid_mrr": 1.0, "minutes": 9.0}
+    tried.write_text(json.dumps({"tried": [of_another_grid, *outcomes]}))
     for job in jobs:
         about = json.loads((others.run_job(job) / "model.json").read_text())
         assert about["settings"] == grid[2]

@@ -1,6 +1,7 @@
 """Processes side by side: order, failures, what is done already, and being interrupted."""
 
 import sys
+import threading
 import time
 
 import pytest
@@ -87,8 +88,9 @@ def test_an_interrupt_reaches_the_processes_which_may_save_their_work(tmp_path):
         if tasks[0].last_line() == "at work":
             raise KeyboardInterrupt
 
-    began = time.monotonic()
+    began, threads = time.monotonic(), threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         run_tasks([one], 1, interrupt)
     assert saved.is_file()
     assert time.monotonic() - began < 30
+    assert threading.active_count() == threads

@@ -172,6 +172,15 @@ def test_again_means_what_is_asked_only(bench, monkeypatch):
     assert left == [True, False]
 
 
+def test_again_also_means_another_choice_of_settings(bench):
+    chosen = bench.out / "umls" / "tucker" / "chosen.json"
+    for seed in (1, 0):
+        pretend(bench, "umls", "tucker", seed)
+        write_json(chosen, {"settings": {}})
+        Work("umls", "tucker", seed).forget(bench)
+        assert chosen.is_file() == bool(seed)  # it was seed 0 that chose
+
+
 def test_data_are_looked_for_first(tmp_path):
     with pytest.raises(RNNLogicError, match=r"umls: there is no such folder"):
         reproduce.reproduce([Work("umls", "ours")], Bench(tmp_path, tmp_path / "out", is_small=True), 1)

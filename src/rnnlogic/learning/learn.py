@@ -94,13 +94,16 @@ class _Job:
 
     def start(self) -> EMState:
         """What the first round starts from; replayed, the mined rules count like what a round selected."""
-        is_replayed, no_rules = self.config.em.replay, (RuleSet.from_rules([]), np.zeros(0))
-        if not is_replayed and not self.config.generator.pretrain_steps:  # nothing needs mined rules
+        no_rules = RuleSet.from_rules([]), np.zeros(0)
+        if (
+            not self.config.em.replay and not self.config.generator.pretrain_steps
+        ):  # nothing needs mined rules
             return EMState(0, new_generator(self.dataset, self.config), *no_rules)
         mined, quality = self.mine()
         generator = self.pretrain(mined, quality)
-        shares = quality / np.bincount(mined.heads, quality)[mined.heads]
-        return EMState(0, generator, *((mined, shares) if is_replayed else no_rules))
+        if not self.config.em.replay:
+            return EMState(0, generator, *no_rules)
+        return EMState(0, generator, mined, quality / np.bincount(mined.heads, quality)[mined.heads])
 
     def plus(self, deadline: float | None) -> Learned:
         """The rules of RNNLogic with a network on top of them."""

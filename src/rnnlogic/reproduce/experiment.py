@@ -20,6 +20,7 @@ from rnnlogic.presets import load_preset
 FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours
 PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen")
+CHOICE = ("chosen.json", "tried.json")  # beside their seeds: the settings of all, and what was tried
 OTHERS = (  # models that the paper compares with and that can be run here, or that score a rule file
     *PYKEEN,
     *("pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or"),

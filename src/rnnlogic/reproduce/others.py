@@ -26,7 +26,7 @@ from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.grounding.ground import default_threads
 from rnnlogic.learning.runs import fingerprint
-from rnnlogic.reproduce.experiment import Bench, Progress
+from rnnlogic.reproduce.experiment import CHOICE, Bench, Progress
 from rnnlogic.reproduce.files import read_json, write_json
 from rnnlogic.rules.formats import read_table
 
@@ -81,10 +81,12 @@ def pykeen(job: Job) -> Made:
 
 def _chosen_settings(job: Job) -> dict[str, Any]:
     """The settings of the grid with the best validation MRR, tried now if they were not before."""
-    chosen, tried = (job.folder.parent / name for name in ("chosen.json", "tried.json"))
+    chosen, tried = (job.folder.parent / name for name in CHOICE)
     if not chosen.is_file():
-        outcomes = read_json(tried)["tried"] if tried.is_file() else []
-        for settings in grid_of(job.model)[len(outcomes) :]:
+        grid = grid_of(job.model)
+        before = read_json(tried)["tried"] if tried.is_file() else []
+        outcomes = [outcome for outcome in before if outcome["settings"] in grid]  # the grid may have changed
+        for settings in [one for one in grid if one not in [outcome["settings"] for outcome in outcomes]]:
             outcomes.append(_told(train_pykeen(job.model, job.dataset, settings, 0, job.show)))
             write_json(tried, {"tried": outcomes})
         minutes = sum(outcome["minutes"] for outcome in outcomes)

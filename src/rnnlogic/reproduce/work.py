@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnlogic.errors import RNNLogicError, UnknownNameError
-from rnnlogic.reproduce.experiment import OTHERS, PYKEEN, ROTATE, Bench, Progress, Setting, experiment_names
+from rnnlogic.reproduce.experiment import (
+    CHOICE,
+    OTHERS,
+    PYKEEN,
+    ROTATE,
+    Bench,
+    Progress,
+    Setting,
+    experiment_names,
+)
 from rnnlogic.reproduce.files import write_json
 
 STUDIES = {"rules": "rules_per_relation.json", "case": "case.json"}  # file of the report
@@ -88,6 +97,9 @@ class Work(NamedTuple):
             (self.folder(bench) / "reports" / STUDIES[self.study]).unlink(missing_ok=True)
         else:
             shutil.rmtree(self.folder(bench), ignore_errors=True)
+        if self.setting in PYKEEN and self.seed == 0:
+            for name in CHOICE:
+                (self.folder(bench).parent / name).unlink(missing_ok=True)
 
 
 def named_works(text: str, bench: Bench, seeds: int | None) -> list[Work]:
