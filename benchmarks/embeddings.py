@@ -24,11 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 from rnnlogic.data.dataset import Dataset, load_dataset
+from rnnlogic.embeddings.rotate_torch import TorchStepper
 from rnnlogic.embeddings.sampling import Sampler
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.embeddings.step import CpuStepper, initial_parameters
 from rnnlogic.embeddings.train import Stepper
-from rnnlogic.learning.rotate_torch import TorchStepper
 
 ROUNDS, OUR_STEPS, THEIR_STEPS = 3, 20, 2
 

@@ -26,14 +26,14 @@ from torch import Tensor
 from rnnlogic.config import PlusSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.statistics import training_queries
-from rnnlogic.learning.plus.examples import Examples
-from rnnlogic.learning.plus.kernels import EPSILON
-from rnnlogic.learning.plus.network import PlusNetwork
-from rnnlogic.learning.plus.scorer import RuleValues
-from rnnlogic.learning.plus.train import Optimizer, strongest_rules
 from rnnlogic.learning.result import Learned
-from rnnlogic.learning.runs import Run
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.plus.examples import Examples
+from rnnlogic.predictors.plus.kernels import EPSILON
+from rnnlogic.predictors.plus.network import PlusNetwork
+from rnnlogic.predictors.plus.scorer import RuleValues
+from rnnlogic.predictors.plus.train import Optimizer, strongest_rules
+from rnnlogic.runs.folder import Run
 
 USUAL_DEGREE = 2.0
 ALL = 10**9

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlogic.completion.probability import reliability
+from rnnlogic.answering.completion.probability import reliability
 from rnnlogic.model import RNNLogic
 
 CUTS = (100, 1000)

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.grounding.amie import amie_statistics
 from rnnlogic.grounding.ground import default_threads
-from rnnlogic.grounding.scorer import RuleScorer
 from rnnlogic.learning.learn import fit_predictor
+from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.loglinear.scorer import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 

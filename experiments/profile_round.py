@@ -18,11 +18,11 @@ import numpy as np
 import torch
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.scorer import RuleScorer
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.learn import load_parameters, new_generator
-from rnnlogic.learning.runs import Run
+from rnnlogic.predictors.loglinear.scorer import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.runs.folder import Run
 
 PARTS = {  # function -> what it does; none of them calls another
     "generate": "beam search for rules",

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rnnlogic.reproduce.experiment import Bench, Experiment, experiment_names
-from rnnlogic.reproduce.files import metrics_of
-from rnnlogic.reproduce.report import NAMES, write_report
-from rnnlogic.reproduce.tables import minutes_of, runs_of, spread
-from rnnlogic.reproduce.targets import VARIANTS
+from rnnlogic.studies.reproduce.experiment import Bench, Experiment, experiment_names
+from rnnlogic.studies.reproduce.files import metrics_of
+from rnnlogic.studies.reproduce.report import NAMES, write_report
+from rnnlogic.studies.reproduce.tables import minutes_of, runs_of, spread
+from rnnlogic.studies.reproduce.targets import VARIANTS
 
 BENCH = Bench(Path("data"), Path("runs/experiments"))  # no data are read
 PAGE, README = Path("docs/results.md"), Path("README.md")

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 
 import rnnlogic
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import make_config
-from rnnlogic.errors import RNNLogicError, UnknownNameError
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
-
-from .family import RULES, STAGES, fake_learn, family, family_facts, given_rules, tiny_config
+from rnnlogic.runs.folder import Run
+from tests.family import RULES, STAGES, fake_learn, family, family_facts, given_rules, tiny_config
 
 
 @pytest.fixture

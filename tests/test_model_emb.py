@@ -7,13 +7,12 @@ import pytest
 import yaml
 from safetensors.numpy import load_file, save_file
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed
-from rnnlogic.errors import RNNLogicError
-from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
-
-from .embeddings.paths.oracles import random_embedding
-from .family import family, given_rules, tiny_config
+from rnnlogic.runs.folder import Run
+from tests.family import family, given_rules, tiny_config
+from tests.predictors.paths.oracles import random_embedding
 
 DATA = family()
 EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)

@@ -3,19 +3,18 @@
 import numpy as np
 import pytest
 
-from rnnlogic.baselines.pykeen_models import RECIPES, train_pykeen
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.errors import RNNLogicError
-from rnnlogic.learning.plus.train import PlusTask
-from rnnlogic.learning.plus.unseen import encode_rules
-from rnnlogic.learning.runs import Run
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.plus.train import PlusTask
+from rnnlogic.predictors.plus.unseen import encode_rules
 from rnnlogic.presets import load_preset, preset_names
 from rnnlogic.rules.ruleset import RuleSet
-
-from .embeddings.paths.oracles import random_embedding
-from .family import family, tiny_config
+from rnnlogic.runs.folder import Run
+from rnnlogic.studies.baselines.pykeen_models import RECIPES, train_pykeen
+from tests.family import family, tiny_config
+from tests.predictors.paths.oracles import random_embedding
 
 DATA = family()
 EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)
@@ -54,7 +53,7 @@ def test_a_stopped_fit_goes_on_with_the_network(folder, monkeypatch):
     before = run.learned()
     for name in ("model.json", "model.safetensors", "stages/learned.safetensors"):
         (run.folder / name).unlink()
-    monkeypatch.setattr("rnnlogic.nets.generator.RuleGenerator.beam", None)  # rules and weights are there
+    monkeypatch.setattr("rnnlogic.generator.network.RuleGenerator.beam", None)  # rules and weights are there
     after = RNNLogic(CONFIG).fit(DATA, folder).learned
     np.testing.assert_array_equal(after.weights, before.weights)
     np.testing.assert_array_equal(after.plus.vectors, before.plus.vectors)

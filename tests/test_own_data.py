@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 
-from .test_docs import ROOT, blocks, run
+from tests.test_docs import ROOT, blocks, run
 
 sys.path.insert(0, str(ROOT / "examples"))
 

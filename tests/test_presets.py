@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import UnknownNameError
 from rnnlogic.presets import load_preset, preset_for, preset_name, preset_names
 
 

@@ -9,16 +9,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rnnlogic.base.errors import RNNLogicError
     from rnnlogic.data.dataset import Dataset, load_dataset
     from rnnlogic.data.graph import Graph
     from rnnlogic.data.saving import save_dataset
     from rnnlogic.data.vocab import Vocab
-    from rnnlogic.errors import RNNLogicError
     from rnnlogic.evaluation.evaluate import evaluate
     from rnnlogic.grounding.ground import Grounder
     from rnnlogic.grounding.paths import paths
-    from rnnlogic.grounding.scorer import RuleScorer
     from rnnlogic.model import RNNLogic
+    from rnnlogic.predictors.loglinear.scorer import RuleScorer
     from rnnlogic.presets import preset_for
     from rnnlogic.rules.formats import read_rules, write_rules
     from rnnlogic.rules.rule import Rule, format_rule, parse_rule
@@ -50,11 +50,11 @@ _MODULES = {
     "data.graph": ("Graph",),
     "data.saving": ("save_dataset",),
     "data.vocab": ("Vocab",),
-    "errors": ("RNNLogicError",),
+    "base.errors": ("RNNLogicError",),
     "evaluation.evaluate": ("evaluate",),
     "grounding.ground": ("Grounder",),
     "grounding.paths": ("paths",),
-    "grounding.scorer": ("RuleScorer",),
+    "predictors.loglinear.scorer": ("RuleScorer",),
     "model": ("RNNLogic",),
     "presets": ("preset_for",),
     "rules.formats": ("read_rules", "write_rules"),

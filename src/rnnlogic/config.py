@@ -10,7 +10,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.grounding.features import Feature
 
 Variant = Literal["rnnlogic", "rnnlogic-emb", "plus", "plus-emb"]

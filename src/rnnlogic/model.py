@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from rnnlogic.answers import Answer, Known, best_answers
+from rnnlogic.answering.answers import Answer, Known, best_answers
+from rnnlogic.answering.explain import DETAILED, Explanation, explain
+from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config, Variant, changed, make_config
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
-from rnnlogic.explain import DETAILED, Explanation, explain
-from rnnlogic.grounding.scorer import AnswerScorer
-from rnnlogic.learning.embedding import Given, embedding_of, obtain_embedding, save_with_run
 from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
-from rnnlogic.learning.runs import Run
-from rnnlogic.learning.scorers import scorer_of
+from rnnlogic.predictors.loglinear.scorer import AnswerScorer
+from rnnlogic.predictors.scorers import scorer_of
 from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.transfer import Transfer, dataset_with, transfer
+from rnnlogic.runs.embedding import Given, embedding_of, obtain_embedding, save_with_run
+from rnnlogic.runs.folder import Run
 
 if TYPE_CHECKING:
-    from rnnlogic.completion.calibration import Calibration
-    from rnnlogic.completion.complete import NewFact
+    from rnnlogic.answering.completion.calibration import Calibration
+    from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.evaluate import Scorer
     from rnnlogic.learning.learn import Progress
@@ -215,7 +215,7 @@ class RNNLogic:
 
         They come one by one once all questions have been asked; memory does not grow with their number.
         """
-        from rnnlogic.completion.complete import complete
+        from rnnlogic.answering.completion.complete import complete
 
         wanted = _relations(self.dataset.vocab, relation)
         calibration, graph = self.calibration(progress), self.dataset.graph(evidence)
@@ -224,7 +224,7 @@ class RNNLogic:
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
         """How probable proposed facts are, fitted on the validation facts; done once."""
-        from rnnlogic.completion.calibration import calibrate
+        from rnnlogic.answering.completion.calibration import calibrate
 
         if self._calibration is None:
             self._calibration = calibrate(self.dataset, self.scorer, progress or _silent, self.config.seed)
@@ -262,7 +262,7 @@ class RNNLogic:
 
         Only RNNLogic+ with vectors by an LSTM can tell what a rule is worth that it has never seen.
         """
-        from rnnlogic.learning.plus.unseen import with_unseen_rules
+        from rnnlogic.predictors.plus.unseen import with_unseen_rules
 
         given = read_given(rules, self.dataset.vocab).rules
         most = self.config.mine.queries_per_relation

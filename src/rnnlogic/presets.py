@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.config import Config, Variant, changed, read_config, read_values
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.named import KNOWN
-from rnnlogic.errors import UnknownNameError
 
 SIZES = {"small": 20_000, "medium": 200_000}  # most training facts of each; any more are "large"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.errors import DataError
 
 TRAIN = "a r b\nb r c\nc s a\na s c"
 VALID = "b s a"

@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from rnnlogic.base.errors import DataError, RNNLogicError
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.errors import DataError, RNNLogicError
 
 FACTS = [(f"e{a}", f"r{(a * a + b) % 3}", f"e{b}") for a in range(7) for b in range(7) if (a + b) % 3]
 NAMED = {"subject": 0, "predicate": 1, "object": 2}

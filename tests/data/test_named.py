@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data import named
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.named import KNOWN
-from rnnlogic.errors import DataError
 
 SPLITS = ("train", "valid", "test")
 

@@ -3,8 +3,8 @@ import gzip
 
 import pytest
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.errors import DataError
 
 PREFIX = "@prefix x: <http://x.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n"
 TURTLE = """\

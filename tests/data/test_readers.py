@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data import readers
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.readers import BLANKS, Tally, read_text
-from rnnlogic.errors import DataError
 
 FACTS = [("ann", "friend", "bob"), ("bob", "friend", "cy"), ("cy", "likes", "ann"), ("ann", "likes", "cy")]
 

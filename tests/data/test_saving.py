@@ -3,11 +3,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.readers import BLANKS
 from rnnlogic.data.saving import save_dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import DataError
 
 
 def assert_same(first: Dataset, second: Dataset) -> None:

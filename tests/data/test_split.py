@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.split import parse_ratios, split_facts, split_sizes
-from rnnlogic.errors import DataError
 
 ENTITIES, RELATIONS = 8, 3
 fact = st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1))

@@ -1,7 +1,7 @@
 import pytest
 
+from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import UnknownNameError
 
 
 @pytest.fixture

@@ -14,8 +14,7 @@ from rnnlogic.embeddings.files import (
     load_embedding,
     save_embedding,
 )
-
-from .test_rotate import random_embedding
+from tests.embeddings.test_rotate import random_embedding
 
 VOCAB = Vocab(tuple("abcdefg"), ("p", "q", "r"))
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.settings import make_settings, override, packaged, packaged_names, settings_for
-from rnnlogic.errors import RNNLogicError, UnknownNameError
 
 
 @pytest.mark.parametrize(

@@ -5,16 +5,15 @@ import itertools
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.checkpoints import CHECKPOINT, Checkpoint
 from rnnlogic.embeddings.files import EmbeddingError, read_about
 from rnnlogic.embeddings.fit import fit
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.train import learning_rate, train
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
-
-from .conftest import TINY
+from tests.embeddings.conftest import TINY
 
 
 def changed(**values):

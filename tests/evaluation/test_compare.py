@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.compare import COMPARED, compare, facts_of, resampled_means
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.files import load_ranks, save_ranks

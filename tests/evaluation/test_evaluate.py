@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.baselines import FrequencyScorer, NothingScorer
 from rnnlogic.evaluation.evaluate import KnownAnswers, evaluate
 from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics

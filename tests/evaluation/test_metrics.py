@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import HITS_AT, METRICS, TIE_RULES, metrics
 from rnnlogic.evaluation.ranks import Ranks, rank_answers
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.ranks import Ranks, UndefinedScoreError, rank_answers
 
 NOTHING = (np.array([], dtype=np.int64), np.array([], dtype=np.int64))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.baselines import NothingScorer
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.sampled import NegativeSampler

@@ -4,15 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.scorer import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-
-from .conftest import cases
-from .oracles import expected_counts, matrix_counts
+from tests.grounding.conftest import cases
+from tests.grounding.oracles import expected_counts, matrix_counts
 
 many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

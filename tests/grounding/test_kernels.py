@@ -6,8 +6,7 @@ from hypothesis import HealthCheck, given, settings
 
 from rnnlogic.grounding import kernels, reference
 from rnnlogic.grounding.trie import build_trie
-
-from .conftest import cases
+from tests.grounding.conftest import cases
 
 many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

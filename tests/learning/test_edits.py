@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import RNNLogicError, RuleError
 from rnnlogic.config import Config, override
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RNNLogicError, RuleError
 from rnnlogic.learning.given import GivenRules, edits_of
 from rnnlogic.learning.learn import fit_predictor, learn
 from rnnlogic.learning.result import MemoryStore, unpack_rules
@@ -15,9 +15,8 @@ from rnnlogic.model import RNNLogic
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.ruleset import RuleSet
-
-from ..embeddings.paths.oracles import random_embedding
-from ..family import family, tiny_settings
+from tests.family import family, tiny_settings
+from tests.predictors.paths.oracles import random_embedding
 
 DATA = family()
 CONFIG = override(Config(threads=1), [*tiny_settings()[1::2], "em.rounds=1", "generator.pretrain_steps=30"])

@@ -6,9 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from rnnlogic.learning.kernels import select_rules
-from rnnlogic.learning.problem import Problem
-from rnnlogic.learning.reference import answer_probabilities, rule_margins
+from rnnlogic.predictors.loglinear.kernels import select_rules
+from rnnlogic.predictors.loglinear.problem import Problem
+from rnnlogic.predictors.loglinear.reference import answer_probabilities, rule_margins
 
 RULES, SIZE = 4, 3  # rules generated, rules in a set z_I
 LOG_PRIOR = np.log([0.4, 0.3, 0.2, 0.1])

@@ -3,16 +3,15 @@
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import RNNLogicError, RuleError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.errors import RNNLogicError, RuleError
 from rnnlogic.learning.given import read_given
-from rnnlogic.learning.runs import Run
 from rnnlogic.rules.formats import write_table
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-
-from ..family import RULES, family, family_facts, given_rules, tiny_config
+from rnnlogic.runs.folder import Run
+from tests.family import RULES, family, family_facts, given_rules, tiny_config
 
 
 @pytest.fixture(scope="module")

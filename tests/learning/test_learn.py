@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config, override
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.scorer import RuleScorer
 from rnnlogic.learning.learn import best_per_head, learn
 from rnnlogic.learning.result import MemoryStore
+from rnnlogic.predictors.loglinear.scorer import RuleScorer
 from rnnlogic.rules.rule import Rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 

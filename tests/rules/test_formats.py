@@ -2,15 +2,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.formats import read_rules, write_rules, write_table
 from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-
-from .nasty import rule_sets, vocabularies
+from tests.rules.nasty import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))
 DICT_WITH_INVERSES = "0\thobby\n1\tfriend\n2\t!hobby\n3\t!friend\n"

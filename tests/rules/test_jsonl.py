@@ -6,14 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.formats import format_of, read_table, write_table
 from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.table import RuleTable
-
-from .nasty import rule_sets, vocabularies
+from tests.rules.nasty import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))
 numbers = st.floats(allow_nan=False, allow_infinity=False)

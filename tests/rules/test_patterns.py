@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.patterns import Banned, is_open, matches, mirror_image, parse_pinned
 from rnnlogic.rules.rule import ANY, GAP, Rule, format_rule, parse_pattern, parse_rule
 from rnnlogic.rules.ruleset import RuleSet

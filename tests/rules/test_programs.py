@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlogic.answers import best_answers
+from rnnlogic.answering.answers import best_answers
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.scorer import RuleScorer
-from rnnlogic.rules.mine import PathSearch, find_candidates
+from rnnlogic.mining.search import PathSearch, find_candidates
+from rnnlogic.predictors.loglinear.scorer import RuleScorer
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.programs.cypher import cypher_name
 from rnnlogic.rules.programs.logic import clingo_string, prolog_atom
@@ -26,9 +26,17 @@ from rnnlogic.rules.programs.sql import sql_string
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-
-from .engines import name_of, rdf_store, run_clingo, run_cypher, run_prolog, run_sparql, run_sql, unquoted
-from .nasty import NAMES
+from tests.rules.engines import (
+    name_of,
+    rdf_store,
+    run_clingo,
+    run_cypher,
+    run_prolog,
+    run_sparql,
+    run_sql,
+    unquoted,
+)
+from tests.rules.nasty import NAMES
 
 ENGINES = {
     "sql": run_sql,

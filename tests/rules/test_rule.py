@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.rule import Rule, format_rule, parse_rule
 
 FRIEND, HOBBY, LIVES = 0, 1, 2

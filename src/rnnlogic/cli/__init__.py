@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
-from rnnlogic.errors import RNNLogicError
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
-from rnnlogic.errors import DataError, RNNLogicError, UnknownNameError
 
 if TYPE_CHECKING:
-    from rnnlogic.answers import Answer
+    from rnnlogic.answering.answers import Answer
     from rnnlogic.data.vocab import Vocab
 
 BLOCK = 1000  # queries answered at a time

@@ -30,7 +30,7 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Is RUN_A better than RUN_B, or is it chance? A paired bootstrap over the facts asked for."""
-    from rnnlogic.compare_runs import compare_runs
+    from rnnlogic.runs.compare import compare_runs
 
     with StageProgress() as progress:
         result = compare_runs(

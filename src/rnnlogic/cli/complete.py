@@ -15,8 +15,8 @@ from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
-    from rnnlogic.completion.calibration import Calibration
-    from rnnlogic.completion.complete import NewFact
+    from rnnlogic.answering.completion.calibration import Calibration
+    from rnnlogic.answering.completion.complete import NewFact
 
 SHOWN = 5  # facts that are printed
 
@@ -41,7 +41,7 @@ def complete(
     The probability is fitted on validation facts: how often facts like it turned out true when they were
     hidden. Every fact comes with the rule that speaks most for it and one path of that rule.
     """
-    from rnnlogic.completion.files import check_output, write_facts
+    from rnnlogic.answering.completion.files import check_output, write_facts
 
     check_output(output)
     model, started = load_model(run, graph), time.monotonic()

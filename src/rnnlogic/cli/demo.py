@@ -11,10 +11,10 @@ from rnnlogic.cli.fit import fit_run, stoppable
 from rnnlogic.cli.output import print_pairs, print_table
 
 if TYPE_CHECKING:
+    from rnnlogic.answering.explain import Explanation
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.evaluation.report import Report
-    from rnnlogic.explain import Explanation
     from rnnlogic.model import RNNLogic
 
 DATASET = "umls"

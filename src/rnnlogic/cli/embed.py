@@ -86,7 +86,7 @@ def _stepper_on(device: str) -> MakeStepper | None:
     """None for the CPU, which has its own kernels."""
     if device == "cpu":
         return None
-    from rnnlogic.learning.rotate_torch import TorchStepper
+    from rnnlogic.embeddings.rotate_torch import TorchStepper
 
     return lambda parameters, sampler: TorchStepper(parameters, sampler, device)
 

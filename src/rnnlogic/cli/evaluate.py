@@ -52,7 +52,7 @@ def evaluate(
     With --graph the rules are applied to another graph, whose entities may be others: its train facts are the
     evidence, its test facts are asked for. Relations are matched by name.
     """
-    from rnnlogic.learning.runs import Run
+    from rnnlogic.runs.folder import Run
 
     model = load_model(run, graph)
     with StageProgress() as progress:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.options import AsJson, RelationOption, RunFolder, TopOption
 from rnnlogic.cli.output import print_json
 from rnnlogic.cli.progress import StageProgress
-from rnnlogic.errors import RNNLogicError
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
@@ -132,7 +132,7 @@ def _check_options(target: Target, relation: str | None, head: str | None, facts
 
 
 def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, head: str | None) -> str:
-    from rnnlogic.grounding.scorer import RuleScorer
+    from rnnlogic.predictors.loglinear.scorer import RuleScorer
     from rnnlogic.rules.programs import RANKINGS
 
     vocab = model.dataset.vocab
@@ -158,7 +158,7 @@ def _write(
 
 
 def _with_statistics(table: RuleTable, dataset: Dataset, examples: int) -> RuleTable:
-    from rnnlogic.grounding.amie import with_statistics
+    from rnnlogic.mining.amie import with_statistics
 
     with StageProgress() as progress:
         return with_statistics(

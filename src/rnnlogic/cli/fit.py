@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.learning.given import GivenRules
-    from rnnlogic.learning.runs import Run
     from rnnlogic.model import RNNLogic
+    from rnnlogic.runs.folder import Run
 
 STOPPED = 130  # exit code of Ctrl-C
 
@@ -104,8 +104,8 @@ def fit_run(
     rules: GivenRules | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
-    from rnnlogic.learning.runs import Run
     from rnnlogic.model import RNNLogic
+    from rnnlogic.runs.folder import Run
 
     was_finished = Run.exists(folder) and Run.open(folder).finished and not restart
     if Run.exists(folder) and not was_finished and not restart:
@@ -173,7 +173,7 @@ def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
 
 
 def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
-    from rnnlogic.learning.runs import Run
+    from rnnlogic.runs.folder import Run
 
     run = Run.open(folder)
     report = run.report("valid")

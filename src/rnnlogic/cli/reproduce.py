@@ -16,9 +16,9 @@ from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
-    from rnnlogic.reproduce.experiment import Bench
-    from rnnlogic.reproduce.pool import Task
-    from rnnlogic.reproduce.work import Work
+    from rnnlogic.studies.reproduce.experiment import Bench
+    from rnnlogic.studies.reproduce.pool import Task
+    from rnnlogic.studies.reproduce.work import Work
 
 TARGETS_HELP = """Tables and figures: table1 table2 table3 table4 rules facts dimension case ablation; or
 DATASET/SETTING, such as umls/plus-emb or kinship/drum. All tables and figures if none is named."""
@@ -70,10 +70,10 @@ def reproduce(
     at the end and does not stop the rest.
     """
     from rnnlogic.grounding.ground import default_threads
-    from rnnlogic.reproduce.reproduce import report_path
-    from rnnlogic.reproduce.reproduce import reproduce as run
-    from rnnlogic.reproduce.targets import works_of
-    from rnnlogic.reproduce.work import with_needed
+    from rnnlogic.studies.reproduce.reproduce import report_path
+    from rnnlogic.studies.reproduce.reproduce import reproduce as run
+    from rnnlogic.studies.reproduce.targets import works_of
+    from rnnlogic.studies.reproduce.work import with_needed
 
     bench = _bench(data, out, small, anyburl)
     asked = works_of(targets or [], bench, seeds)
@@ -86,7 +86,7 @@ def reproduce(
         with _View(as_json) as view:
             tasks = run(asked, bench, jobs or default_threads(), again, view.show)
     path = report_path(bench, report)
-    from rnnlogic.reproduce.report import write_report
+    from rnnlogic.studies.reproduce.report import write_report
 
     write_report(bench, path)
     _print_outcome(tasks, path, as_json)
@@ -100,7 +100,7 @@ def reproduce_one(
     anyburl: AnyBURLOption = None,
 ) -> None:
     """One piece of work of `rnnlogic reproduce`, in this process."""
-    from rnnlogic.reproduce.work import Work
+    from rnnlogic.studies.reproduce.work import Work
 
     with StageProgress() as progress:
         Work.parse(work).perform(_bench(data, out, small, anyburl), progress)
@@ -112,7 +112,7 @@ def _interrupt(*_: object) -> None:
 
 
 def _bench(data: Path, out: Path | None, small: bool, anyburl: Path | None) -> Bench:
-    from rnnlogic.reproduce.experiment import Bench
+    from rnnlogic.studies.reproduce.experiment import Bench
 
     return Bench(data, out or Path("runs") / ("small" if small else "experiments"), small, anyburl)
 

@@ -83,7 +83,7 @@ def show(
 
 
 def _statistics(model: RNNLogic, relation: str | None, top: int | None) -> list[dict[str, Any]]:
-    from rnnlogic.grounding.amie import with_statistics
+    from rnnlogic.mining.amie import with_statistics
     from rnnlogic.rules.rule import format_rule
 
     dataset = model.dataset

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.graph import Triples
-from rnnlogic.errors import DataError
 
 INVERSE_PREFIX = "!"  # files of the public RotatE/RNNLogic code write the inverse of `rel` as `!rel`
 EXAMPLES = 5

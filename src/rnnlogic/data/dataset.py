@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.data.cleaning import (
     CleaningReport,
     drop_duplicates,
@@ -24,7 +25,6 @@ from rnnlogic.data.readers import UNSPLIT, Names, RawFacts, stem_of, suffix_of
 from rnnlogic.data.split import Ratios, check_ratios, default_ratios, split_facts
 from rnnlogic.data.tables import read_object
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import DataError, RNNLogicError, UnknownNameError
 
 Evidence = Literal["train", "train+valid", "all"]
 EVIDENCE_SPLITS: dict[str, tuple[str, ...]] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.rdf import RDF_SUFFIXES, read_rdf
 from rnnlogic.data.readers import (
     BLANKS,
@@ -19,7 +20,6 @@ from rnnlogic.data.readers import (
     stem_of,
     suffix_of,
 )
-from rnnlogic.errors import DataError
 
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation"), "test": ("test",)}
 ENTITY_DICT, RELATION_DICT = "entities.dict", "relations.dict"

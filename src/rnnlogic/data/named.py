@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.files import read_folder, split_files
 from rnnlogic.data.readers import RawFacts
-from rnnlogic.errors import DataError
 
 DATA_VARIABLE = "RNNLOGIC_DATA"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.readers import Block, RawFacts, checked_blocks, open_bytes, suffix_of
-from rnnlogic.errors import DataError
 
 RDF_SUFFIXES = (".nt", ".ttl", ".rdf", ".xml", ".owl")
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"

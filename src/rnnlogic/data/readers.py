@@ -21,8 +21,8 @@ from typing import BinaryIO, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.graph import Triples
-from rnnlogic.errors import DataError
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv")
 UNSPLIT = "facts"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnlogic.atomic import write_atomically
+from rnnlogic.base.atomic import write_atomically
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.files import (
     ENTITY_DICT,
@@ -20,7 +21,6 @@ from rnnlogic.data.files import (
 )
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import DataError
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.cleaning import fact_keys
 from rnnlogic.data.graph import Triples
-from rnnlogic.errors import DataError
 
 Ratios = Sequence[float]  # train, valid, test; any scale
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.data.readers import HEADERS, UNSPLIT, RawFacts, checked_blocks
-from rnnlogic.errors import DataError
 
 PYKEEN_SPLITS = {"train": "training", "valid": "validation", "test": "testing"}
 

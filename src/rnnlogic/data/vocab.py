@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rnnlogic.errors import UnknownNameError
+from rnnlogic.base.errors import UnknownNameError
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
 

@@ -11,7 +11,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.atomic import write_atomically
+from rnnlogic.base.atomic import write_atomically
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError
 from rnnlogic.embeddings.settings import RotatESettings

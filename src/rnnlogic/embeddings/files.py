@@ -18,10 +18,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load as from_safetensors
 from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.atomic import write_atomically
+from rnnlogic.base.atomic import write_atomically
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.errors import RNNLogicError
 
 FORMAT = 1
 ARRAYS, NAMES, ABOUT = "embedding.safetensors", "names.json", "about.json"

@@ -7,19 +7,16 @@ that is no power of two keeps the rows from falling on the same places of the ca
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+from rnnlogic.base.compiled import vectorised
+
 Columns = NDArray[np.float32]  # [2D, at least n]
 Floats = NDArray[np.float32]
 
-# Sums may be reordered and 1 / sqrt estimated (and refined once), so that loops use vector instructions.
-FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
 PADDING = 16  # floats after each row of columns
 ONE, HALF, ZERO = np.float32(1), np.float32(0.5), np.float32(0)
 TINY = np.float32(1e-20)  # keeps 1 / modulus finite where two numbers are equal
@@ -29,12 +26,7 @@ MOMENTUM, SCALE_MEMORY, EPSILON = np.float32(0.9), np.float32(0.999), np.float32
 LOG_MOMENTUM, LOG_SCALE_MEMORY = np.log(0.9), np.log(0.999)
 
 
-def compiled(function: Function) -> Function:
-    """Compile on first use with loose arithmetic, keep on disk, release the GIL."""
-    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)(function))
-
-
-@compiled
+@vectorised
 def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> None:
     """Columns 0..n-1 become the rows [n] of a table [E, 2D]."""
     whole = len(rows) - len(rows) % 4
@@ -49,7 +41,7 @@ def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> 
             columns[d, i] = table[rows[i], d]
 
 
-@compiled
+@vectorised
 def columns_to_rows(columns: Columns, rows: Floats) -> None:
     """Rows [n, 2D] become columns 0..n-1."""
     whole = len(rows) - len(rows) % 4
@@ -63,7 +55,7 @@ def columns_to_rows(columns: Columns, rows: Floats) -> None:
             rows[i, d] = columns[d, i]
 
 
-@compiled
+@vectorised
 def turn_rows(
     entity: Floats,
     heads: NDArray[np.int32],
@@ -83,7 +75,7 @@ def turn_rows(
             new[dim + d] = old[d] * across + old[dim + d] * c[d]
 
 
-@compiled
+@vectorised
 def turn_gradients_back(
     turned: Floats,
     relations: NDArray[np.int32],
@@ -104,7 +96,7 @@ def turn_gradients_back(
             slope[dim + d] = imaginary * c[d] - real * across
 
 
-@compiled
+@vectorised
 def add_distances(queries: Columns, others: Columns, number: int, distance: Floats) -> None:
     """Add the distance of query i to vector j < number to distance[i, j]; rows may be longer."""
     dim = len(queries) // 2
@@ -132,7 +124,7 @@ def add_distances(queries: Columns, others: Columns, number: int, distance: Floa
                 row[j] += np.sqrt((a - x[j]) ** 2 + (b - y[j]) ** 2)
 
 
-@compiled
+@vectorised
 def pair_distances(queries: Columns, answers: Columns, number: int) -> Floats:
     """Distance of query i to answer i, [number]."""
     dim = len(queries) // 2
@@ -144,7 +136,7 @@ def pair_distances(queries: Columns, answers: Columns, number: int) -> Floats:
     return distance
 
 
-@compiled
+@vectorised
 def leave_out_known(
     row_edges: NDArray[np.int64],
     tails: NDArray[np.int32],
@@ -168,7 +160,7 @@ def leave_out_known(
         place[negatives[j]] = -1
 
 
-@compiled
+@vectorised
 def _exp(x: Any) -> Any:
     """exp(x) for x between -80 and 80, and exp(-80) below; unlike np.exp it becomes vector instructions."""
     x = max(x, np.float32(-80))
@@ -181,7 +173,7 @@ def _exp(x: Any) -> Any:
     return series * np.int32(bits).view(np.float32)
 
 
-@compiled
+@vectorised
 def contrast(
     near: Floats, distance: Floats, number: int, weights: Floats, margin: float, temperature: float
 ) -> float:
@@ -210,7 +202,7 @@ def contrast(
     return loss
 
 
-@compiled
+@vectorised
 def pair_gradients(queries: Columns, answers: Columns, slope: Floats, query_gradient: Columns) -> None:
     """Gradients of sum_i slope[i] * distance(query i, answer i); the answers are replaced by theirs."""
     dim = len(queries) // 2
@@ -222,7 +214,7 @@ def pair_gradients(queries: Columns, answers: Columns, slope: Floats, query_grad
             answers[d, i], answers[dim + d, i] = -unit * real, -unit * imaginary
 
 
-@compiled
+@vectorised
 def add_gradients(
     queries: Columns,
     others: Columns,
@@ -266,7 +258,7 @@ def add_gradients(
                 y_gradient[j] -= unit * imaginary
 
 
-@compiled
+@vectorised
 def adam_rows(
     values: Floats,
     mean: Floats,

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.named import KNOWN
-from rnnlogic.errors import RNNLogicError, UnknownNameError
 
 FOLDER = files("rnnlogic") / "settings" / "rotate"
 SIZES = {"small": 20_000, "medium": 200_000}  # most training facts of each; any more are "large"

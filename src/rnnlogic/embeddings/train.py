@@ -12,12 +12,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.sampling import Piece, Sampler
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.embeddings.step import CpuStepper, Parameters, initial_parameters
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.ground import default_threads
 

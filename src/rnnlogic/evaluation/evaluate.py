@@ -10,10 +10,10 @@ from typing import Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side

@@ -11,8 +11,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.atomic import write_atomically
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.atomic import write_atomically
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.evaluation.report import Report
 

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.ranks import Ranks
 
 TieRule = Literal["expected", "realistic", "pessimistic"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 
 Pairs = tuple[NDArray[np.integer], NDArray[np.integer]]  # rows [f] and entities [f], index arrays
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import in_order
 from rnnlogic.data.graph import Graph
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.features import FEATURE_CODES, Feature
 from rnnlogic.grounding.trie import Trie, build_trie
-from rnnlogic.parallel import in_order
 from rnnlogic.rules.ruleset import RuleSet
 
 THREADS_VARIABLE = "RNNLOGIC_THREADS"

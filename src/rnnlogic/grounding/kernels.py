@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.trie import Trie
-from rnnlogic.rules.kernels import compiled
 
 _LOG1P = np.log1p(np.arange(1024.0))
 

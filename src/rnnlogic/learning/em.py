@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
-from rnnlogic.embeddings.paths.scores import PathModel
-from rnnlogic.grounding.statistics import training_queries
-from rnnlogic.learning.generator import fit_generator
+from rnnlogic.generator.network import RankedRules, RuleGenerator, SampledRules
+from rnnlogic.generator.train import fit_generator
 from rnnlogic.learning.given import Edits
-from rnnlogic.learning.kernels import reward_samples, select_rules
-from rnnlogic.learning.predictor import Solved, Use, Weights, solve_relations
-from rnnlogic.learning.problem import Problem
-from rnnlogic.nets.generator import RankedRules, RuleGenerator, SampledRules
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.fit import Solved, Use, Weights, solve_relations
+from rnnlogic.predictors.loglinear.kernels import reward_samples, select_rules
+from rnnlogic.predictors.loglinear.problem import Problem
+from rnnlogic.predictors.paths.scores import PathModel
 from rnnlogic.rules.ruleset import RuleSet
 
 

@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.config import Config
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError, UnknownNameError
 from rnnlogic.grounding.features import Feature
-from rnnlogic.learning.runs import Run
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.patterns import Banned, parse_pinned
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import WEIGHT
+from rnnlogic.runs.folder import Run
 
 LogProb = Callable[[RuleSet], NDArray[np.float64]]
 

@@ -11,19 +11,16 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.embeddings.paths.scores import PathModel
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
+from rnnlogic.generator.network import RuleGenerator
+from rnnlogic.generator.train import fit_generator
 from rnnlogic.grounding.ground import default_threads
-from rnnlogic.grounding.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.learning.em import EMState, em_round, gather
-from rnnlogic.learning.generator import fit_generator
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
-from rnnlogic.learning.plus.train import PlusTask, strongest_rules
-from rnnlogic.learning.predictor import solve_relations
 from rnnlogic.learning.result import (
     Arrays,
     Learned,
@@ -33,9 +30,12 @@ from rnnlogic.learning.result import (
     unpack_learned,
     unpack_rules,
 )
-from rnnlogic.learning.scorers import make_scorer, path_model_of, validation_mrr_by_weight
-from rnnlogic.nets.generator import RuleGenerator
-from rnnlogic.rules.mine import PathSearch, find_candidates
+from rnnlogic.mining.search import PathSearch, find_candidates
+from rnnlogic.mining.statistics import RuleStatistics, rule_statistics, training_queries
+from rnnlogic.predictors.loglinear.fit import solve_relations
+from rnnlogic.predictors.paths.scores import PathModel
+from rnnlogic.predictors.plus.train import PlusTask, strongest_rules
+from rnnlogic.predictors.scorers import make_scorer, path_model_of, validation_mrr_by_weight
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 

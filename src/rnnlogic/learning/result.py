@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.grounding.features import Feature
-from rnnlogic.learning.plus.parameters import PlusParameters, pack_plus, unpack_plus
+from rnnlogic.predictors.plus.parameters import PlusParameters, pack_plus, unpack_plus
 from rnnlogic.rules.ruleset import RuleSet
 
 Arrays = dict[str, NDArray[Any]]

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.rule import ANY, GAP, Rule, inverse_step, parse_pattern, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import INVERSE, Vocab
-from rnnlogic.errors import RuleError, UnknownNameError
 
 TRUE = "true"
 DOTS = "..."

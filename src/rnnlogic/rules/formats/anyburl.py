@@ -17,8 +17,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError, UnknownNameError
 from rnnlogic.rules.formats.lines import (
     ImportReport,
     TableImport,

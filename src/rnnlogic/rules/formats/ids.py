@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError, UnknownNameError
 from rnnlogic.rules.formats.lines import (
     ImportReport,
     TableImport,

@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.formats.lines import ImportReport, TableImport, numbered, read_lines, write_text
 from rnnlogic.rules.rule import Rule, format_rule, parse_rule
 from rnnlogic.rules.table import WEIGHT, RuleTable

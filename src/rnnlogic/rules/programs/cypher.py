@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from itertools import groupby
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.errors import RuleError
 from rnnlogic.rules.programs.chain import Clause, clauses, without_nul
 from rnnlogic.rules.rule import chain_variables
 from rnnlogic.rules.table import RuleTable

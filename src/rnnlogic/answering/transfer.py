@@ -1,0 +1,137 @@
+"""Learned rules on other facts: rules carry no entities, all they need are relations of the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.data.cleaning import drop_duplicates, drop_repeats
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.learning.result import FIGURES, Learned
+from rnnlogic.rules.ruleset import RuleSet
+
+EXAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """How the relations of the rules and those of another graph fit together."""
+
+    matched: tuple[str, ...]
+    missing: tuple[str, ...]  # relations the rules were learned with that the graph lacks
+    unknown: tuple[str, ...]  # relations of the graph that the rules know nothing of
+    kept: int  # rules
+    dropped: int  # rules that use a missing relation
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()
+        }
+
+    def lines(self) -> list[str]:
+        """One sentence for everything that does not fit; empty when all relations are matched."""
+        lines = []
+        if self.missing:
+            lines.append(
+                f"{len(self.missing):,} relation(s) of the rules are not in the graph: {_some(self.missing)};"
+                f" {self.dropped:,} of {self.kept + self.dropped:,} rules use them and were dropped"
+            )
+        if self.unknown:
+            lines.append(
+                f"{len(self.unknown):,} relation(s) of the graph were never learned: {_some(self.unknown)}; "
+                "no rule uses them"
+            )
+        return lines
+
+
+def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned, Transfer]:
+    """The rules, learned with the names of `source`, in the ids of `target`; and what did not fit."""
+    ids = _new_ids(source, target.vocab)  # [2R of source]
+    if (ids < 0).all():
+        raise RNNLogicError(
+            f"{target.name}: none of its relations ({_some(target.vocab.relations)}) is one that the rules "
+            f"were learned with ({_some(source.relations)}); names must be the same"
+        )
+    rules = learned.rules
+    lost = np.append(0, np.cumsum(ids[rules.body] < 0))
+    kept = (ids[rules.heads] >= 0) & (lost[rules.body_ptr[1:]] == lost[rules.body_ptr[:-1]])
+    left = rules.filter(kept)
+    moved = RuleSet(ids[left.heads], left.body_ptr, ids[left.body])
+    figures = {name: getattr(learned, name)[kept] for name in FIGURES}
+    plus = None if learned.plus is None else learned.plus.moved(kept, ids, target.vocab.num_relations)
+    there, here = set(target.vocab.relations), set(source.relations)
+    report = Transfer(
+        tuple(name for name in source.relations if name in there),
+        tuple(name for name in source.relations if name not in there),
+        tuple(name for name in target.vocab.relations if name not in here),
+        len(left),
+        len(rules) - len(left),
+    )
+    return replace(learned, rules=moved, plus=plus, **figures), report
+
+
+def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities: bool = True) -> Dataset:
+    """The dataset with more facts in train; entities that are new get the ids after those there are."""
+    names = list(dataset.vocab.entities)
+    ids: dict[str, int] = {}
+    added = [_fact(fact, dataset.vocab, ids, names, new_entities) for fact in facts]
+    new = np.array(added, np.int32).reshape(-1, 3)
+    vocab = replace(dataset.vocab, entities=tuple(names))
+    splits: dict[str, Triples] = {
+        "train": np.concatenate([dataset.train, new]),
+        "valid": dataset.valid,
+        "test": dataset.test,
+    }
+    splits, _ = drop_duplicates(splits, vocab.num_entities, vocab.num_relations)
+    splits, _ = drop_repeats(splits, vocab.num_entities, vocab.num_relations)
+    source = f"{dataset.source}, {len(new):,} fact(s) added"
+    return Dataset(dataset.name, vocab, report=dataset.report, source=source, **splits)
+
+
+def _new_ids(source: Vocab, target: Vocab) -> NDArray[np.int32]:
+    """For every relation id of `source`, inverses included, the one in `target`; -1 if there is none."""
+    places = {name: i for i, name in enumerate(target.relations)}
+    forward = np.array([places.get(name, -1) for name in source.relations], np.int32)
+    return np.append(forward, np.where(forward < 0, -1, forward + target.num_relations)).astype(np.int32)
+
+
+def _fact(
+    fact: Sequence[str], vocab: Vocab, ids: dict[str, int], names: list[str], new_entities: bool
+) -> tuple[int, int, int]:
+    """Ids of a fact; new entities are entered in `ids` and `names`."""
+    if isinstance(fact, str) or len(fact) != 3 or not all(isinstance(name, str) for name in fact):
+        raise RNNLogicError(f"{fact!r} is not a fact (head, relation, tail) of three names")
+    relation = vocab.relation_id(fact[1])
+    ends = []
+    for name in (fact[0], fact[2]):
+        if name not in ids:
+            ids[name] = _entity(name, vocab, names, new_entities)
+        ends.append(ids[name])
+    if relation >= vocab.num_relations:
+        return ends[1], vocab.inverse(relation), ends[0]
+    return ends[0], relation, ends[1]
+
+
+def _entity(name: str, vocab: Vocab, names: list[str], new_entities: bool) -> int:
+    if vocab.has_entity(name):
+        return vocab.entity_id(name)
+    if not new_entities:
+        hint = UnknownNameError("entity", name, vocab.entities)
+        raise RNNLogicError(
+            f"{hint}; an embedding knows only the entities it was trained with, so this model takes new "
+            "facts about these only (a model of variant rnnlogic takes any)"
+        )
+    names.append(name)
+    return len(names) - 1
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")

@@ -1,0 +1,23 @@
+"""How kernels are compiled: on first use, kept on disk, without the GIL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+# Sums may be reordered and 1 / sqrt estimated (and refined once), so that loops use vector instructions.
+FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
+
+
+def compiled(function: Function) -> Function:
+    """Compile with exact arithmetic: the same result on every machine."""
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+
+
+def vectorised(function: Function) -> Function:
+    """Compile with loose arithmetic: faster, and the last bits depend on the machine."""
+    return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)(function))

@@ -1,0 +1,98 @@
+"""Training the rule generator to write given rules: pre-training on mined ones, and the M-step of EM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+
+from rnnlogic.generator.network import RuleGenerator
+from rnnlogic.generator.prefixes import PrefixTree
+from rnnlogic.rules.ruleset import RuleSet
+
+LEARNING_RATE = 1e-3  # of the paper
+BATCH_SIZE = 512
+THINNED_ENDS = 8  # of the longest rules of a batch every eighth teaches its END, for eight
+
+
+class GeneratorFit(NamedTuple):
+    """How training went: the mean of -log p over rules drawn by weight, before each step."""
+
+    loss: float  # mean over the last tenth of the steps
+    losses: NDArray[np.float64]  # [steps]
+
+
+def fit_generator(
+    net: RuleGenerator,
+    rules: RuleSet,
+    weights: ArrayLike,
+    *,
+    steps: int,
+    generator: np.random.Generator,
+    learning_rate: float = LEARNING_RATE,
+    batch_size: int = BATCH_SIZE,
+    per_relation: bool = True,
+    progress: Callable[[int, int, float], None] | None = None,
+) -> GeneratorFit:
+    """Maximise the sum of weights [n] * log p(rule), by Adam with a rate that falls to 0 as a cosine.
+
+    With `per_relation` the weights are scaled to the same sum for each head relation, so that rare relations
+    learn as much as frequent ones; without, the sum is the paper's, where a relation counts by its instances.
+    A batch holds `batch_size` rules drawn by weight, or all of them where there are no more. The net changes
+    in place; Adam starts afresh. `progress(step, steps, loss)` is called after each step.
+    """
+    rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
+    heads, tokens = net.encode(rules)
+    tree = PrefixTree(heads.numpy(), tokens.numpy(), shares, net.end)
+    thinned = 1 if len(shares) <= batch_size else THINNED_ENDS
+    optimizer = torch.optim.Adam(net.parameters(), lr=learning_rate, fused=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=max(steps, 1))
+    losses = np.zeros(steps)
+    for step, (chosen, share) in enumerate(_batches(shares, steps, batch_size, generator)):
+        loss = -net.weighted_log_prob(tree.levels(chosen, share, thinned, int(generator.integers(thinned))))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        losses[step] = loss.item()
+        if progress is not None:
+            progress(step + 1, steps, float(losses[step]))
+    return GeneratorFit(float(losses[-max(1, steps // 10) :].mean()) if steps else float("nan"), losses)
+
+
+def _shares(
+    rules: RuleSet, weights: NDArray[np.float64], per_relation: bool
+) -> tuple[RuleSet, NDArray[np.float64]]:
+    """The rules of positive weight, ascending by head, and their shares [m], which sum to one."""
+    if weights.shape != (len(rules),) or not np.isfinite(weights).all() or (weights < 0).any():
+        raise ValueError(f"{rules!r} needs as many finite weights >= 0")
+    order = np.argsort(rules.heads, kind="stable")
+    order = order[weights[order] > 0]
+    rules, weights = rules[order], weights[order]
+    if not len(rules) or len(rules.without_trivial()) < len(rules) or not rules.lengths.all():
+        raise ValueError("training needs rules of positive weight, none of them empty or r <- r")
+    if per_relation:
+        weights = weights / np.bincount(rules.heads, weights)[rules.heads]
+    return rules, weights / weights.sum()
+
+
+def _batches(
+    shares: NDArray[np.float64], steps: int, batch_size: int, generator: np.random.Generator
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
+    """Different rule ids [b] and their shares [b] of a batch, for each step.
+
+    Draws are stratified: one place from each of `batch_size` equal parts of the line of shares. A rule is
+    drawn as often as by independent draws, but heads, which lie side by side, are spread over every batch.
+    """
+    everything = np.arange(len(shares)), shares.astype(np.float32)
+    ends = np.cumsum(shares) / shares.sum()
+    for _ in range(steps):
+        if len(shares) <= batch_size:
+            yield everything
+        else:
+            places = (np.arange(batch_size) + generator.random(batch_size)) / batch_size
+            chosen, counts = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
+            yield chosen, (counts / batch_size).astype(np.float32)

@@ -1,0 +1,126 @@
+"""Compiled search for the relational paths between the two ends of a fact."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.compiled import compiled
+
+
+class EntityEdges(NamedTuple):
+    """All edges (with inverses) by entity: edges of e are ptr[e]:ptr[e+1]."""
+
+    ptr: NDArray[np.int64]  # [E+1]
+    relation: NDArray[np.int32]  # [2F]
+    tail: NDArray[np.int32]  # [2F]
+
+
+@compiled
+def _random_below(state: NDArray[np.uint64], bound: int) -> int:
+    """A number in 0..bound-1 from a xorshift state of one word."""
+    x = state[0]
+    x ^= x << np.uint64(13)
+    x ^= x >> np.uint64(7)
+    x ^= x << np.uint64(17)
+    state[0] = x
+    return int((x >> np.uint64(11)) % np.uint64(bound))
+
+
+@compiled
+def _mark_distances(edges: EntityEdges, tail: int, depth: int, fanout: int, distance: Any, queue: Any) -> int:
+    """Set distance[e] to the number of steps to `tail` where at most `depth`; these e are put in `queue`.
+
+    Returns how many; `distance` is -1 elsewhere. Entities with more than `fanout` edges are not expanded, but
+    for the tail itself.
+    """
+    distance[tail] = 0
+    queue[0] = tail
+    first, last = 0, 1
+    while first < last:
+        entity = queue[first]
+        first += 1
+        far = distance[entity]
+        degree = edges.ptr[entity + 1] - edges.ptr[entity]
+        if far == depth or (far > 0 and degree > fanout):
+            continue
+        for edge in range(edges.ptr[entity], edges.ptr[entity + 1]):
+            other = edges.tail[edge]
+            if distance[other] < 0:
+                distance[other] = far + 1
+                queue[last] = other
+                last += 1
+    return last
+
+
+@compiled
+def bodies_between(
+    edges: EntityEdges,
+    head: int,
+    relation: int,
+    tail: int,
+    inverse: int,
+    max_length: int,
+    back: int,
+    fanout: int,
+    most: int,
+    radix: int,
+    seed: int,
+    distance: Any,
+    queue: Any,
+) -> NDArray[np.int64]:
+    """Keys of the walks of length 1..max_length from head to tail that do not use the fact itself.
+
+    A body r1..rl has the key sum((ri + 1) * radix ** (i - 1)). The walks are found by depth-first search that
+    knows the distance to the tail up to `back` steps. From entities with more than `fanout` edges a random
+    sample of that many is followed; at most `most` walks are returned. Walks may repeat a body.
+    """
+    found = np.empty(256, np.int64)
+    size = 0
+    state = np.array([np.uint64(seed * 2 + 1)], np.uint64)
+    marked = _mark_distances(edges, tail, back, fanout, distance, queue)
+    entity = np.zeros(max_length + 1, np.int64)
+    position = np.zeros(max_length + 1, np.int64)
+    tried = np.zeros(max_length + 1, np.int64)
+    key = np.zeros(max_length + 1, np.int64)
+    scale = np.ones(max_length + 1, np.int64)
+    for i in range(1, max_length + 1):
+        scale[i] = scale[i - 1] * radix
+    depth = 0
+    entity[0] = head
+    while depth >= 0 and size < most:
+        here = entity[depth]
+        degree = edges.ptr[here + 1] - edges.ptr[here]
+        if depth == max_length or tried[depth] >= min(degree, fanout):
+            depth -= 1
+            continue
+        if degree > fanout:
+            edge = edges.ptr[here] + _random_below(state, degree)
+        else:
+            edge = edges.ptr[here] + position[depth]
+        tried[depth] += 1
+        position[depth] += 1
+        step, other = edges.relation[edge], edges.tail[edge]
+        if (step == relation and here == head and other == tail) or (
+            step == inverse and here == tail and other == head
+        ):
+            continue
+        left = max_length - depth - 1
+        if left <= back and (distance[other] < 0 or distance[other] > left):
+            continue
+        new_key = key[depth] + (step + 1) * scale[depth]
+        if other == tail:
+            if size == len(found):
+                more = np.empty(2 * size, np.int64)
+                more[:size] = found
+                found = more
+            found[size] = new_key
+            size += 1
+        if left > 0:
+            depth += 1
+            entity[depth], key[depth], position[depth], tried[depth] = other, new_key, 0, 0
+    for i in range(marked):
+        distance[queue[i]] = -1
+    return found[:size]

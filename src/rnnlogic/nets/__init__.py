@@ -1,1 +1,0 @@
-"""Networks: the rule generator and the reasoning predictors."""

@@ -1,0 +1,85 @@
+"""phi of a path: how well the embedding thinks that its relations lead from its head to its end.
+
+phi(path) = sigmoid((delta - d(x_head o x_r1 o ... o x_rl, x_end)) / temperature). It depends on the two ends
+and on the sum of the phases of the body: the same relations in another order turn a head alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.predictors.paths.kernels import path_distances
+from rnnlogic.rules.ruleset import RuleSet
+
+Distance = Literal["modulus", "euclidean"]  # sum of the moduli, or root of the sum of their squares
+
+
+class Turns(NamedTuple):
+    """How the rules of one relation turn their heads."""
+
+    of_rule: NDArray[np.int32]  # [rules of the relation]
+    cosine: NDArray[np.float32]  # [k, D]
+    sine: NDArray[np.float32]  # [k, D]
+
+
+class Results(NamedTuple):
+    """Candidates of queries of one relation, and the rules that reach them."""
+
+    heads: NDArray[np.int32]  # [q]
+    query_ptr: NDArray[np.int64]  # [q+1] candidates of each query
+    entity: NDArray[np.int32]  # [c]
+    candidate_ptr: NDArray[np.int64]  # [c+1] rules of each candidate
+    rule: NDArray[np.integer]  # [n] position among the rules of the relation
+
+
+@dataclass(frozen=True, eq=False)
+class PathModel:
+    """An embedding, and how its distances become scores of paths."""
+
+    embedding: RotatE
+    delta: float
+    temperature: float = 1.0
+    distance: Distance = "modulus"
+
+    def turns(self, rules: RuleSet, relation: int) -> Turns:
+        """The turns of all rules of a relation."""
+        net = _net_relations(rules, relation, self.embedding.num_relations)
+        different, of_rule = np.unique(net, axis=0, return_inverse=True)
+        phases = different.astype(np.float32) @ self.embedding.phase
+        return Turns(of_rule.ravel().astype(np.int32), np.cos(phases), np.sin(phases))
+
+    def phi(self, turns: Turns, results: Results) -> NDArray[np.float32]:
+        """phi [n] of the paths of each rule to each candidate."""
+        phi = path_distances(
+            self.embedding.entity,
+            turns.cosine,
+            turns.sine,
+            self.distance == "euclidean",
+            results.heads,
+            np.argsort(results.heads, kind="stable"),
+            results.query_ptr,
+            results.entity,
+            results.candidate_ptr,
+            turns.of_rule[results.rule],
+        )
+        phi -= np.float32(self.delta)
+        phi /= np.float32(self.temperature)
+        with np.errstate(over="ignore"):  # infinity becomes 0
+            np.exp(phi, out=phi)
+        phi += 1
+        return np.reciprocal(phi, out=phi)
+
+
+def _net_relations(rules: RuleSet, relation: int, num_relations: int) -> NDArray[np.int8]:
+    """For each rule [n, R], how often it follows each relation, steps against it subtracted."""
+    bodies = [rules[int(i)].body for i in rules.by_head(relation)]
+    rule = np.repeat(np.arange(len(bodies)), [len(body) for body in bodies])
+    step = np.array([r for body in bodies for r in body], np.int64)
+    net = np.zeros((len(bodies), num_relations), np.int8)
+    np.add.at(net, (rule, step % num_relations), np.where(step < num_relations, 1, -1).astype(np.int8))
+    return net

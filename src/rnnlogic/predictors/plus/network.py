@@ -1,0 +1,202 @@
+"""The network of RNNLogic+ in torch, to be trained; `parameters.py` has it in numpy, to answer."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from rnnlogic.config import PlusSettings
+from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
+from rnnlogic.predictors.plus.parameters import PlusParameters, scales
+from rnnlogic.rules.ruleset import RuleSet
+
+
+class Segments(Protocol):
+    """Candidates and the rules that reach them; a `Batch` is one."""
+
+    @property
+    def candidate_ptr(self) -> NDArray[np.int64]:
+        """[c+1] rules of each candidate."""
+
+    @property
+    def rule(self) -> NDArray[np.integer]:
+        """[n] row of the rule's vector."""
+
+    @property
+    def value(self) -> NDArray[np.float32]:
+        """[n]."""
+
+
+class _SumRules(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, segments: Segments) -> Tensor:
+        ctx.segments, ctx.vectors = segments, vectors.detach().numpy()
+        return torch.from_numpy(sum_rules(*_columns(segments), ctx.vectors))
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
+        (up,) = upstream
+        gradient = sum_rules_gradient(*_columns(ctx.segments), ctx.vectors, up.contiguous().numpy())
+        return torch.from_numpy(gradient), None
+
+
+class _PnaRules(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor, segments: Segments) -> Tensor:
+        ctx.segments, ctx.vectors = segments, vectors.detach().numpy()
+        ctx.features = pna_rules(*_columns(segments), ctx.vectors)
+        return torch.from_numpy(ctx.features)
+
+    @staticmethod
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
+        (up,) = upstream
+        columns = _columns(ctx.segments)
+        gradient = pna_rules_gradient(*columns, ctx.vectors, ctx.features, up.contiguous().numpy())
+        return torch.from_numpy(gradient), None
+
+
+def sum_of_rules(vectors: Tensor, segments: Segments) -> Tensor:
+    """Sums [c, D] of value * vector over the rules of each candidate; vectors [K, D]."""
+    result: Tensor = _SumRules.apply(vectors, segments)
+    return result
+
+
+def pna_of_rules(vectors: Tensor, segments: Segments) -> Tensor:
+    """Mean, smallest, largest, standard deviation [c, 4D] of value * vector over each candidate's rules."""
+    result: Tensor = _PnaRules.apply(vectors, segments)
+    return result
+
+
+def _columns(segments: Segments) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    return segments.candidate_ptr, segments.rule, segments.value
+
+
+class BodyEncoder(nn.Module):  # type: ignore[misc]
+    """An LSTM that reads the body of a rule, the head relation first: the vector of any rule."""
+
+    def __init__(self, num_relations: int, dim: int) -> None:
+        """`num_relations` counts inverses too."""
+        super().__init__()
+        self.step = nn.Embedding(num_relations + 1, dim, padding_idx=num_relations)
+        self.head = nn.Embedding(num_relations, dim)
+        self.lstm = nn.LSTM(dim, dim, batch_first=True)
+        self.out = nn.Linear(dim, dim)
+
+    def forward(self, relation: int, bodies: Tensor) -> Tensor:
+        """Vectors [k, D] of rules of one relation with bodies [k, L], padded with `num_relations`."""
+        head = self.head.weight[relation].expand(len(bodies), 1, -1)
+        states, _ = self.lstm(torch.cat([head, self.step(bodies)], dim=1))
+        length = (bodies != self.step.padding_idx).sum(dim=1)
+        result: Tensor = self.out(states[torch.arange(len(bodies)), length])
+        return result
+
+
+class PlusNetwork(nn.Module):  # type: ignore[misc]
+    """Scores of candidates of the queries of one relation."""
+
+    def __init__(
+        self,
+        rules: RuleSet,
+        num_relations: int,
+        psi: NDArray[np.float64],
+        usual_degree: float,
+        settings: PlusSettings,
+        seed: int,
+    ) -> None:
+        """`num_relations` counts inverses too. At first scores are 0, or the sum of psi if it is trained."""
+        super().__init__()
+        torch.manual_seed(seed)
+        self.rules, self.settings, self.usual_degree = rules, settings, usual_degree
+        self.ids = {int(r): rules.by_head(int(r)) for r in rules.head_relations()}
+        dim, hidden = settings.dim, settings.hidden
+        features, scalers = (4 * dim, 3) if settings.aggregator == "pna" else (dim, 1)
+        self.relation = nn.Embedding(num_relations, dim)
+        self.by_relation = nn.Linear(dim, hidden)
+        self.layer = nn.Parameter(torch.randn(scalers, features, hidden) / (scalers * features) ** 0.5)
+        self.output = nn.Parameter(torch.zeros(hidden))
+        used = psi if settings.linear != "none" else np.zeros(len(rules))
+        self.psi = nn.ParameterDict({str(r): self._psi(used[ids]) for r, ids in self.ids.items()})
+        if settings.rule_vectors == "lstm":
+            self.encoder = BodyEncoder(num_relations, dim)
+            self.bodies = {r: padded_bodies(rules, ids, num_relations) for r, ids in self.ids.items()}
+        else:
+            vectors = {str(r): nn.Parameter(torch.randn(len(ids), dim)) for r, ids in self.ids.items()}
+            self.vectors = nn.ParameterDict(vectors)
+
+    def _psi(self, values: NDArray[np.float64]) -> nn.Parameter:
+        tensor = torch.tensor(values, dtype=torch.float32)
+        return nn.Parameter(tensor, requires_grad=self.settings.linear == "trained")
+
+    def rule_vectors(self, relation: int) -> Tensor:
+        """Vectors [k, D] of the rules of a relation."""
+        if self.settings.rule_vectors == "lstm":
+            vectors: Tensor = self.encoder(relation, self.bodies[relation])
+            return vectors
+        own: Tensor = self.vectors[str(relation)]
+        return own
+
+    def forward(self, relation: int, segments: Segments, drops: torch.Generator | None = None) -> Tensor:
+        """Scores [c] of candidates of queries of one relation; `drops` draws the units left out."""
+        aggregate = pna_of_rules if self.settings.aggregator == "pna" else sum_of_rules
+        features = aggregate(self.rule_vectors(relation), segments)  # [c, F]
+        by_scale = torch.einsum("cf,sfh->csh", features, self.layer)
+        degree = np.diff(segments.candidate_ptr)
+        scale = torch.from_numpy(scales(degree, self.usual_degree)[: len(self.layer)].T)  # [c, S]
+        hidden = torch.einsum("cs,csh->ch", scale.to(by_scale.dtype), by_scale)
+        hidden = torch.relu(hidden + self.by_relation(self.relation.weight[relation]))
+        if drops is not None and self.settings.dropout:
+            kept = torch.rand(hidden.shape, generator=drops) >= self.settings.dropout
+            hidden = hidden * kept / (1 - self.settings.dropout)
+        scores: Tensor = hidden @ self.output
+        if self.settings.linear == "trained":
+            scores = scores + sum_of_rules(self.psi[str(relation)][:, None], segments)[:, 0]
+        return scores
+
+    def parameters_of(self, relation: int) -> list[Tensor]:
+        """The parameters that scores of this relation depend on and that are trained."""
+        own = str(relation)
+        tables = [getattr(self, name, None) for name in ("psi", "vectors")]
+        rows = [table[own] for table in tables if table is not None and own in table]
+        return [p for p in [*self._shared(), *rows] if p.requires_grad]
+
+    def _shared(self) -> list[Tensor]:
+        tables = ("psi.", "vectors.")
+        return [p for name, p in self.named_parameters() if not name.startswith(tables)]
+
+    def as_arrays(self, answer_weight: NDArray[np.float64]) -> PlusParameters:
+        """What was learned, free of torch; with eta [2R]."""
+        with torch.no_grad():
+            return self._as_arrays(answer_weight)
+
+    def _as_arrays(self, answer_weight: NDArray[np.float64]) -> PlusParameters:
+        size = len(self.rules)
+        vectors, psi = np.zeros((size, self.settings.dim), np.float32), np.zeros(size, np.float32)
+        for relation, ids in self.ids.items():
+            vectors[ids] = self.rule_vectors(relation).numpy()
+            psi[ids] = self.psi[str(relation)].numpy()
+        is_lstm = self.settings.rule_vectors == "lstm"
+        encoder = {k: v.numpy().copy() for k, v in self.encoder.state_dict().items()} if is_lstm else {}
+        return PlusParameters(
+            self.settings.aggregator,
+            vectors,
+            psi,
+            self.by_relation(self.relation.weight).numpy(),
+            self.layer.numpy().copy(),
+            self.output.numpy().copy(),
+            self.usual_degree,
+            answer_weight,
+            encoder,
+        )
+
+
+def padded_bodies(rules: RuleSet, ids: NDArray[np.int64], padding: int) -> Tensor:
+    """Bodies [k, L] of some rules, filled up with `padding`."""
+    start, length = rules.body_ptr[ids], rules.lengths[ids]
+    place = np.arange(length.max(initial=0))[None, :]
+    is_body = place < length[:, None]
+    steps = rules.body[np.where(is_body, start[:, None] + place, 0)]
+    return torch.from_numpy(np.where(is_body, steps, padding).astype(np.int64))

@@ -1,0 +1,38 @@
+"""Numbers of other methods as the paper reports them: published.yaml."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from rnnlogic.studies.reproduce.experiment import PUBLISHED
+
+Side = Literal["both", "tail"]
+
+
+class Method(BaseModel):
+    """A method that the paper compares with."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    kind: Literal["embedding", "rules"]
+    ours: str | None = None  # the folder of our own runs below runs/experiments/<dataset>
+
+
+class Published(BaseModel):
+    """All methods, and their numbers by dataset, side and method."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    source: str
+    tables: dict[str, str]  # where each dataset stands
+    methods: dict[str, Method]
+    results: dict[str, dict[Side, dict[str, dict[str, float | str]]]]
+
+
+def load_published() -> Published:
+    """What the paper reports for the methods that it compares with."""
+    return Published.model_validate(yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")))

@@ -1,0 +1,60 @@
+"""Run what some targets need, several experiments at a time, each in a process of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rnnlogic.grounding.ground import THREADS_VARIABLE, default_threads
+from rnnlogic.studies.reproduce.experiment import Bench
+from rnnlogic.studies.reproduce.pool import Show, Task, run_tasks
+from rnnlogic.studies.reproduce.work import Work, with_needed
+
+LOGS = "logs"  # below the folder of the runs
+
+
+def tasks_of(works: Sequence[Work], bench: Bench, jobs: int) -> list[Task]:
+    """A task for each piece of work; the cores are shared out among those that run at once."""
+    threads = str(max(1, default_threads() // jobs))
+    environment = {THREADS_VARIABLE: threads, "OMP_NUM_THREADS": threads, "PYTHONUNBUFFERED": "1"}
+    return [
+        Task(
+            work.name,
+            [sys.executable, "-m", "rnnlogic", "reproduce-one", work.name, *arguments(bench)],
+            bench.out / LOGS / f"{work.name.replace('/', '.')}.log",
+            lambda work=work: work.is_done(bench),  # type: ignore[misc]
+            tuple(needed.name for needed in work.needs(bench)),
+            environment,
+        )
+        for work in works
+    ]
+
+
+def arguments(bench: Bench) -> list[str]:
+    """The bench as arguments of the command line."""
+    given = ["--data", str(bench.data), "--out", str(bench.out)]
+    given += ["--small"] * bench.is_small
+    return given + (["--anyburl", str(bench.anyburl)] if bench.anyburl else [])
+
+
+def reproduce(
+    asked: Sequence[Work], bench: Bench, jobs: int, again: bool = False, show: Show = lambda _: None
+) -> list[Task]:
+    """Do all that is asked and what it needs, unless it is done; tasks tell what became of it.
+
+    With `again` what is asked is done in any case.
+    """
+    works = with_needed(asked, bench)
+    for dataset in dict.fromkeys(work.dataset for work in works):
+        bench.require(dataset)
+    for work in asked if again else ():
+        work.forget(bench)
+    tasks = tasks_of(works, bench, jobs)
+    run_tasks(tasks, jobs, show)
+    return tasks
+
+
+def report_path(bench: Bench, wanted: Path | None) -> Path:
+    """Where the report goes if nobody says otherwise."""
+    return wanted or bench.out / "report" / "results.md"

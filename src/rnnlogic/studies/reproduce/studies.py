@@ -1,0 +1,124 @@
+"""Studies of a finished run: rules by who chose them, and the rules that explain most, with examples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.grounding.ground import default_threads
+from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameters, new_generator
+from rnnlogic.learning.result import unpack_rules
+from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.runs.folder import Run
+from rnnlogic.studies.reproduce.experiment import Progress
+
+NUMBERS, SMALL_NUMBERS = (10, 50, 100, 200), (10, 100)  # rules per relation
+CASE_CANDIDATES, CASE_RELATIONS, CASE_RULES, CASE_FACTS = 15, 5, 4, 40
+CASE_SHARE = 0.1  # of the test answers that a rule must reach
+
+
+def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, dict[str, float]]:
+    """Test MRR of the best N rules per relation by the miner, and by the generator before and after EM.
+
+    The same predictor is trained on each set of rules; evidence train.
+    """
+    run, threads = Run.open(folder), default_threads()
+    config, dataset = run.config(), run.dataset()
+    result: dict[str, dict[str, float]] = {}
+    numbers = SMALL_NUMBERS if is_small else NUMBERS
+    for done, number in enumerate(numbers):
+        for source, rules in rule_sources(run, number):
+            weights = fit_predictor(dataset, rules, config, threads)
+            scorer = RuleScorer(rules, weights, config.predictor.feature, threads)
+            mrr = evaluate(scorer, dataset, "test").metrics()["mrr"]
+            result.setdefault(source, {})[str(number)] = mrr
+            progress("rules", done, len(numbers), f"{number} by {source}: test MRR {mrr:.3f}")
+    return result
+
+
+def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
+    """(who chose, rules) for the miner, the pre-trained generator, and the generator after every round."""
+    config, dataset = run.config(), run.dataset()
+    mined = run.load("mined")
+    assert mined is not None
+    rules = unpack_rules(mined)
+    yield "miner", rules[best_per_head(rules, mined["quality"], number)]
+    stages = ["pretrained", *(f"round-{i}" for i in range(1, config.em.rounds + 1))]
+    for stage in stages:
+        arrays = run.load(stage)
+        if arrays is not None:
+            generator = load_parameters(new_generator(dataset, config), arrays)
+            yield stage, generator.beam(np.arange(2 * dataset.vocab.num_relations), number).rules
+
+
+@dataclass
+class Explained:
+    """What one rule explains."""
+
+    rule: str
+    weight: float
+    reached: int = 0  # test answers that it reaches
+    first: int = 0  # of these: ranked first
+    example: dict[str, Any] = field(default_factory=dict)
+    best: float = -np.inf  # largest contribution to an answer ranked first: the example
+
+    def add(self, explanation: Explanation, contribution: Contribution) -> None:
+        """Count an answer that the rule reaches."""
+        self.reached += 1
+        if explanation.filtered_rank.mean > 1:
+            return
+        self.first += 1
+        if contribution.contribution > self.best and contribution.paths:
+            vocab = explanation.vocab
+            self.best = contribution.contribution
+            self.example = {
+                "head": vocab.entity_label(explanation.head),
+                "tail": vocab.entity_label(explanation.tail),
+                "path": labelled_facts(contribution.paths[0], vocab),
+            }
+
+
+def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
+    """For some relations: the heaviest of the rules that reach a share of the right answers.
+
+    Evidence train. Of the relations with most test facts those are taken whose answers are ranked first most
+    often, among the first CASE_FACTS test facts of each.
+    """
+    model = RNNLogic.load(folder)
+    vocab, test = model.dataset.vocab, model.dataset.test
+    often = np.argsort(-np.bincount(test[:, 1], minlength=vocab.num_relations), kind="stable")
+    cases: list[tuple[int, str, dict[str, Any]]] = []
+    for done, relation in enumerate(often[:CASE_CANDIDATES].tolist()):
+        facts, first = test[test[:, 1] == relation][:CASE_FACTS].tolist(), 0
+        rules: dict[str, Explained] = {}
+        for head, _, tail in facts:
+            names = vocab.entities[head], vocab.relations[relation], vocab.entities[tail]
+            explanation = model.explain(*names, paths=1)
+            first += explanation.filtered_rank.mean == 1
+            for one in explanation.contributions:
+                rules.setdefault(one.rule, Explained(one.rule, one.weight)).add(explanation, one)
+        common = [rule for rule in rules.values() if rule.first and rule.reached >= CASE_SHARE * len(facts)]
+        heaviest = sorted(common, key=lambda rule: -rule.weight)[:CASE_RULES]
+        found = {"facts": len(facts), "first": first, "rules": [_told(rule) for rule in heaviest]}
+        cases.append((first, vocab.relations[relation], found))
+        progress("case study", done + 1, CASE_CANDIDATES, vocab.relations[relation])
+    best = sorted(cases, key=lambda case: -case[0])[:CASE_RELATIONS]
+    return {relation: found for first, relation, found in best if first}
+
+
+def _told(rule: Explained) -> dict[str, Any]:
+    return {
+        "rule": rule.rule,
+        "weight": round(rule.weight, 4),
+        "reached": rule.reached,
+        "first": rule.first,
+        "example": rule.example,
+    }

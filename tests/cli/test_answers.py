@@ -1,0 +1,140 @@
+"""`rnnlogic predict` and `rnnlogic explain`: the answers of the model, in every form of output."""
+
+import io
+import json
+import math
+import sys
+
+import pytest
+
+from rnnlogic.model import RNNLogic
+from tests.cli.test_fit import run
+from tests.family import fake_learn, family
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> str:
+    folder = tmp_path_factory.mktemp("answers") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+        RNNLogic({}).fit(family()).save(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def model(folder) -> RNNLogic:
+    return RNNLogic.load(folder)
+
+
+def plain(answers) -> list[dict]:
+    return [answer.as_dict() for answer in answers]
+
+
+def test_predict_as_json_and_as_table(folder, model, monkeypatch, capsys):
+    arguments = ("predict", folder, "--head", "grandpa0", "--relation", "grandparent", "--top", "3")
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0
+    told = json.loads(capsys.readouterr().out)
+    expected = model.predict("grandpa0", "grandparent", 3)
+    assert expected
+    assert told == {"head": "grandpa0", "relation": "grandparent", "answers": plain(expected)}
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    title, header, *rows = capsys.readouterr().out.splitlines()
+    assert title == "(grandpa0, grandparent, ?), facts that are known left out"
+    assert header.split() == ["rank", "answer", "probability", "score"]
+    assert [row.split()[:2] for row in rows] == [[str(i), a.entity] for i, a in enumerate(expected, 1)]
+
+
+def test_predict_the_other_way_round(folder, model, monkeypatch, capsys):
+    expected = plain(model.predict("grandchild0_0", "parent^-1", known="keep"))
+    assert expected
+    for question in (("--head", "parent^-1"), ("--tail", "parent")):
+        arguments = (question[0], "grandchild0_0", "--relation", question[1], "--known", "keep", "--json")
+        assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
+        assert json.loads(capsys.readouterr().out)["answers"] == expected
+
+
+def test_known_answers_are_marked(folder, model, monkeypatch, capsys):
+    arguments = ("--head", "grandpa0", "--relation", "grandparent", "--known", "keep", "--top", "99")
+    assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
+    rows = capsys.readouterr().out.splitlines()[2:]
+    expected = model.predict("grandpa0", "grandparent", 99, known="keep")
+    assert [row.endswith("known") for row in rows] == [answer.is_known for answer in expected]
+    assert any(answer.is_known for answer in expected)
+
+
+def test_no_answer(folder, monkeypatch, capsys):
+    arguments = ("--head", "grandchild0_0", "--relation", "grandparent")
+    assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
+    assert "no rule reaches an answer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("from_stdin", [False, True])
+def test_many_queries(folder, model, monkeypatch, capsys, tmp_path, from_stdin):
+    queries = [("grandpa0", "grandparent"), ("grandchild0_0", "grandparent"), ("grandma1", "parent")]
+    text = "\n".join("\t".join(query) for query in queries) + "\n\n"
+    path = tmp_path / "queries.tsv"
+    path.write_text(text, encoding="utf-8")
+    source = "-" if from_stdin else str(path)
+    expected = model.predict_many(queries, 2)
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert run("predict", folder, "--input", source, "--top", "2", monkeypatch=monkeypatch) == 0
+    header, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert header == ["head", "relation", "rank", "answer", "score", "probability", "known"]
+    assert [row[:4] for row in rows] == [
+        [*query, str(i), answer.entity]
+        for query, answers in zip(queries, expected, strict=True)
+        for i, answer in enumerate(answers, 1)
+    ]
+    monkeypatch.setattr(sys, "stdin", io.StringIO(text))
+    assert run("predict", folder, "--input", source, "--top", "2", "--json", monkeypatch=monkeypatch) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [entry["answers"] for entry in told] == [plain(answers) for answers in expected]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"grandpa0\tparent\n\ngrandpa0 parent\n", ":3: expected head<TAB>relation, found 1 column(s)"),
+        (b"grandpa0\tparent\tx\n", ":1: expected head<TAB>relation, found 3 column(s)"),
+        (b"grandpa0\tparent\ngranpa0\tparent\n", ":2: unknown entity 'granpa0'; did you mean 'grandpa0'"),
+        (b"grandpa0\tparent\n\xff\tparent\n", ":2: not UTF-8 text"),
+    ],
+)
+def test_bad_query_files_are_told_before_any_answer(folder, monkeypatch, capsys, tmp_path, content, message):
+    path = tmp_path / "queries.tsv"
+    path.write_bytes(content)
+    assert run("predict", folder, "--input", str(path), monkeypatch=monkeypatch) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith(f"error: {path}{message}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--relation", "parent"], "give --relation with either --head or --tail"),
+        (["--head", "grandpa0"], "give --relation with either --head or --tail"),
+        (["--head", "a", "--tail", "b", "--relation", "parent"], "`rnnlogic explain` takes both ends"),
+        (["--input", "x.tsv", "--head", "a"], "not both"),
+        (["--input", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
+        (["--head", "granpa0", "--relation", "parent"], "did you mean 'grandpa0'"),
+    ],
+)
+def test_wrong_questions(folder, monkeypatch, capsys, arguments, message):
+    assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_explain_as_json_and_as_text(folder, model, monkeypatch, capsys):
+    tail = model.predict("grandpa0", "grandparent", 1)[0].entity
+    arguments = ("explain", folder, "--head", "grandpa0", "--relation", "grandparent", "--tail", tail)
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == model.explain("grandpa0", "grandparent", tail).as_dict()
+    assert math.fsum(rule["contribution"] for rule in told["rules"]) == pytest.approx(told["score"], abs=1e-6)
+    assert all(1 <= len(rule["paths"]) <= 3 for rule in told["rules"])
+    assert run(*arguments, "--rules", "1", "--paths", "1", monkeypatch=monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"grandparent(grandpa0, {tail})\n")
+    assert told["rules"][0]["rule"] in out
+    assert out.count("->") + out.count("<-") >= 2

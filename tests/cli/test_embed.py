@@ -1,0 +1,108 @@
+"""`rnnlogic embed`: output, going on, exit codes."""
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rnnlogic.cli import app
+from rnnlogic.data.dataset import load_dataset
+from rnnlogic.embeddings.files import ABOUT, checksum, load_embedding
+from rnnlogic.evaluation.evaluate import evaluate
+from tests.cli.test_fit import run
+from tests.family import write_family
+
+QUICK = ("--dim", "8", "--set", "epochs=4", "--set", "evaluations=2", "--set", "batch_size=32")
+KILLED = """
+import os, signal, sys
+from rnnlogic.cli import main
+from rnnlogic.embeddings.checkpoints import Checkpoint
+
+save = Checkpoint.save
+
+def dying(self, training):
+    save(self, training)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+Checkpoint.save = dying
+main()
+"""
+
+
+@pytest.fixture
+def data(tmp_path) -> str:
+    return write_family(tmp_path / "family.tsv")
+
+
+@pytest.fixture
+def folder(tmp_path) -> str:
+    return str(tmp_path / "emb")
+
+
+def test_embed_trains_evaluates_and_says_when_it_is_finished(data, folder, monkeypatch, capsys):
+    arguments = ("embed", data, "-o", folder, *QUICK, "--seed", "3", "--threads", "1")
+    assert run(*arguments, "--test", monkeypatch=monkeypatch) == 0
+    shown = capsys.readouterr()
+    stages = [line.split(":")[0] for line in shown.err.splitlines()]
+    assert stages == ["train", "evaluate valid", "evaluate test"]
+    assert "valid MRR" in shown.err
+    assert [line.split()[0] for line in shown.out.splitlines()[-3:]] == ["split", "valid", "test"]
+    before = checksum(folder)
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["was_finished"]
+    assert summary["sha256"] == before == checksum(folder)
+    dataset = load_dataset(data)
+    embedding, about = load_embedding(folder, dataset.vocab)
+    assert about["origin"]["settings"]["seed"] == 3
+    assert summary["valid"] == evaluate(embedding, dataset, "valid").as_dict()["both"]["expected"]
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    assert f"{folder} is finished already" in capsys.readouterr().out
+
+
+def test_mistakes_are_one_line(data, folder, monkeypatch, capsys):
+    assert run("embed", data, "-o", folder, "--set", "epoch=3", monkeypatch=monkeypatch) == 2
+    assert "did you mean 'epochs'" in capsys.readouterr().err
+    assert run("embed", data, "-o", folder, *QUICK, monkeypatch=monkeypatch) == 0
+    assert run("embed", data, "-o", folder, *QUICK, "--seed", "9", monkeypatch=monkeypatch) == 2
+    assert "other settings (seed: 0 there, 9 now)" in capsys.readouterr().err
+    assert run("embed", data, "-o", folder, *QUICK, "--seed", "9", "--restart", monkeypatch=monkeypatch) == 0
+
+
+def test_ctrl_c_says_how_to_go_on(data, folder, monkeypatch, capsys):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("rnnlogic.embeddings.train._measure", interrupted)
+        assert run("embed", data, "-o", folder, *QUICK, monkeypatch=patch) == 130
+    assert capsys.readouterr().err.endswith("stopped; run the same command again to go on\n")
+    assert run("embed", data, "-o", folder, *QUICK, monkeypatch=monkeypatch) == 0
+
+
+def test_a_killed_training_goes_on_to_the_same_embedding(data, folder, monkeypatch, capsys, tmp_path):
+    arguments = ["embed", data, "-o", folder, *QUICK]
+    killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not (tmp_path / "emb" / ABOUT).exists()
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().err.startswith(f"going on with the training in {folder}\n")
+    assert run("embed", data, "-o", str(tmp_path / "whole"), *QUICK, monkeypatch=monkeypatch) == 0
+    vocab = load_dataset(data).vocab
+    resumed, whole = (load_embedding(tmp_path / name, vocab)[0] for name in ("emb", "whole"))
+    np.testing.assert_array_equal(resumed.entity, whole.entity)
+
+
+def test_a_device_that_is_missing_is_told(data, folder, monkeypatch, capsys):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    assert run("embed", data, "-o", folder, *QUICK, "--device", "cuda", monkeypatch=monkeypatch) == 2
+    assert "finds no CUDA device" in capsys.readouterr().err
+
+
+def test_help_has_an_example():
+    result = CliRunner().invoke(app, ["embed", "--help"])
+    assert "Example: rnnlogic embed" in result.output

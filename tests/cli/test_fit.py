@@ -1,0 +1,260 @@
+"""`rnnlogic fit`, `evaluate`, `rules`, `demo`: output, resuming, exit codes."""
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from rnnlogic.cli import app, main
+from rnnlogic.cli.demo import FAST
+from rnnlogic.data.dataset import load_dataset
+from rnnlogic.embeddings.files import save_embedding
+from rnnlogic.model import RNNLogic
+from rnnlogic.runs.folder import Run
+from tests.family import STAGES, fake_learn, tiny_settings, write_family
+from tests.predictors.paths.oracles import random_embedding
+
+SCRIPT = """
+import os, signal, sys
+from rnnlogic.cli import main
+from rnnlogic.runs.folder import Run
+
+write, fatal = Run._write, sys.argv.pop(1)
+
+def dying(self, name, content):
+    if name == fatal:
+        (self.folder / name).with_name(".half.0123abcd.partial").write_bytes(b"half a file")
+        os.kill(os.getpid(), signal.SIGKILL)
+    write(self, name, content)
+
+Run._write = dying
+main()
+"""
+
+
+def run(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int | str | None:
+    """Run the console entry point in this process; gives the exit code."""
+    monkeypatch.setattr(sys, "argv", ["rnnlogic", *arguments])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code
+
+
+@pytest.fixture
+def data(tmp_path) -> str:
+    return write_family(tmp_path / "family.tsv")
+
+
+@pytest.fixture
+def folder(tmp_path) -> str:
+    return str(tmp_path / "run")
+
+
+@pytest.fixture
+def fake(monkeypatch) -> None:
+    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+
+
+def files(folder: str) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in Run.open(folder).folder.rglob("*") if p.is_file()}
+
+
+def test_fit_shows_stages_and_how_to_go_on(data, folder, fake, monkeypatch, capsys):
+    arguments = ("fit", data, "-o", folder, "--seed", "7", "--set", "em.rounds=2", "--max-minutes", "9")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    shown = capsys.readouterr()
+    assert [line.split(":")[0] for line in shown.err.splitlines()] == [*STAGES, "evaluate valid"]
+    assert "round-1: 1/1, 0 s, valid MRR 0.500" in shown.err
+    assert f"rnnlogic evaluate {folder}" in shown.out
+    assert "valid mrr" in shown.out
+    config = Run.open(folder).config()
+    assert (config.seed, config.em.rounds) == (7, 2)
+    records = (Run.open(folder).folder / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(r) for r in records] == [{"stage": stage, "deadline": True} for stage in STAGES]
+    suggested = next(line for line in shown.out.splitlines() if "rnnlogic explain" in line)
+    assert run(*suggested.split()[1:], monkeypatch=monkeypatch) == 0
+
+
+def test_fit_of_a_finished_run_says_so_and_changes_nothing(data, folder, fake, monkeypatch, capsys):
+    assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
+    before = files(folder)
+    assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
+    assert f"{folder} is finished already; nothing was changed" in capsys.readouterr().out
+    assert files(folder) == before
+    assert run("fit", data, "-o", folder, "--json", monkeypatch=monkeypatch) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["was_finished"], summary["rules"], summary["dataset"]) == (True, 6, "family")
+    assert 0 < summary["valid"]["mrr"] <= 1
+    assert run("fit", data, "-o", folder, "--restart", "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["was_finished"] is False
+
+
+def test_other_settings_are_refused_with_the_way_out(data, folder, fake, monkeypatch, capsys):
+    assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
+    assert run("fit", data, "-o", folder, "--seed", "5", monkeypatch=monkeypatch) == 2
+    message = capsys.readouterr().err.splitlines()[-1]
+    assert message.startswith(f"error: {folder}: holds a run with other settings (seed: 0 there, 5 now)")
+    assert run("fit", data, "-o", folder, "--seed", "5", "--restart", monkeypatch=monkeypatch) == 0
+    assert Run.open(folder).config().seed == 5
+
+
+def test_settings_come_from_a_file(data, folder, fake, monkeypatch, tmp_path, capsys):
+    path = tmp_path / "mine.yaml"
+    path.write_text("em: {rounds: 4}\nmax_length: 2\n")
+    arguments = ("fit", data, "-o", folder, "--config", str(path), "--set", "max_length=1")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    config = Run.open(folder).config()
+    assert (config.em.rounds, config.max_length) == (4, 1)
+    assert run("fit", data, "-o", folder, "--set", "em.round=2", monkeypatch=monkeypatch) == 2
+    assert "did you mean em.rounds" in capsys.readouterr().err
+
+
+def test_ctrl_c_says_how_to_go_on(data, folder, fake, monkeypatch, capsys):
+    save = Run.save
+
+    def interrupted(self, stage, arrays):
+        if stage == "round-1":
+            raise KeyboardInterrupt
+        save(self, stage, arrays)
+
+    monkeypatch.setattr(Run, "save", interrupted)
+    assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 130
+    assert capsys.readouterr().err.endswith("stopped; run the same command again to go on\n")
+    assert run("rules", folder, monkeypatch=monkeypatch) == 2
+    assert "the fit was not finished" in capsys.readouterr().err
+    monkeypatch.setattr(Run, "save", save)
+    assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == f"going on with the fit in {folder}"
+    assert [line.split(":")[0] for line in lines[1:]] == ["round-1", "evaluate valid"]
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory) -> tuple[str, str]:
+    """A real fit from the command line that nobody stops: data and run folder."""
+    folder = tmp_path_factory.mktemp("whole")
+    data = write_family(folder / "family.tsv")
+    done = CliRunner().invoke(app, ["fit", data, "-o", str(folder / "run"), *tiny_settings()])
+    assert done.exit_code == 0, done.output
+    return data, str(folder / "run")
+
+
+@pytest.mark.parametrize(
+    ("fatal", "kept"),
+    [
+        ("stages/round-2.safetensors", {"mined", "pretrained", "round-1"}),
+        ("model.json", {"mined", "pretrained", "round-1", "round-2", "round-3", "learned"}),
+    ],
+)
+def test_a_killed_fit_goes_on_to_the_same_result(uninterrupted, folder, monkeypatch, fatal, kept):
+    data, whole = uninterrupted
+    arguments = ["fit", data, "-o", folder, *tiny_settings()]
+    killed = subprocess.run(
+        [sys.executable, "-c", SCRIPT, fatal, *arguments], capture_output=True, check=False
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert {path.stem for path in (Run.open(folder).folder / "stages").glob("[!.]*")} == kept
+    assert not Run.open(folder).finished
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    resumed, expected = Run.open(folder).learned(), Run.open(whole).learned()
+    assert resumed.rules == expected.rules
+    np.testing.assert_array_equal(resumed.weights, expected.weights)
+    np.testing.assert_array_equal(resumed.log_prior, expected.log_prior)
+    assert not [name for name in files(folder) if name.endswith(".partial")]
+
+
+def test_evaluate(uninterrupted, monkeypatch, capsys):
+    _, folder = uninterrupted
+    assert run("evaluate", folder, "--json", "--relations", monkeypatch=monkeypatch) == 0
+    report = json.loads(capsys.readouterr().out)
+    expected = RNNLogic.load(folder).evaluate("test")
+    assert report["both"]["expected"] == expected.metrics()
+    assert set(report["relations"]) == {"parent", "grandparent", "married"}
+    assert Run.open(folder).report("test")["both"] == report["both"]
+    assert run("evaluate", folder, "--sides", "tail", "--relations", monkeypatch=monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert "test facts, evidence train" in out
+    assert "By relation, tail" in out
+    assert f"{expected.metrics('tail')['mrr']:.4f}".rstrip("0") in out
+    assert (
+        run("evaluate", folder, "--evidence", "train+valid", "--sides", "head", monkeypatch=monkeypatch) == 0
+    )
+    assert Run.open(folder).report("test-train+valid-head")["evidence"] == "train+valid"
+    assert (
+        run("evaluate", folder, "--split", "valid", "--evidence", "train+valid", monkeypatch=monkeypatch) == 2
+    )
+    assert "cannot be evaluated with evidence" in capsys.readouterr().err
+
+
+def test_rules(uninterrupted, monkeypatch, capsys):
+    _, folder = uninterrupted
+    assert run("rules", folder, "--relation", "grandparent", "--top", "2", monkeypatch=monkeypatch) == 0
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split() == ["weight", "prior", "support", "confidence", "rule"]
+    assert first.endswith("grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)")
+    assert first.index("grandparent") == second.index("grandparent") == header.index("rule")
+    assert run("rules", folder, "--json", monkeypatch=monkeypatch) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed == [rule.as_dict() for rule in RNNLogic.load(folder).rules()]
+    assert run("rules", folder, "--relation", "granparent", monkeypatch=monkeypatch) == 2
+    assert "did you mean 'grandparent'" in capsys.readouterr().err
+
+
+def test_the_variant_with_embeddings(data, folder, tmp_path, monkeypatch, capsys):
+    dataset = load_dataset(data)
+    embedding = random_embedding(dataset.vocab.num_entities, dataset.vocab.num_relations)
+    save_embedding(tmp_path / "emb", embedding, dataset.vocab, {})
+    arguments = ["fit", data, "-o", folder, *tiny_settings(), "--set", "em.rounds=1"]
+    given = ["--embeddings", str(tmp_path / "emb")]
+    assert run(*arguments, *given, monkeypatch=monkeypatch) == 2
+    assert "take rnnlogic-emb" in capsys.readouterr().err
+    arguments += ["--variant", "rnnlogic-emb", "--restart"]
+    assert run(*arguments, *given, "--json", monkeypatch=monkeypatch) == 0
+    valid = json.loads(capsys.readouterr().out)["valid"]
+    assert run("evaluate", folder, "--split", "valid", "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["both"]["expected"] == valid
+    question = ("--head", "grandpa0", "--relation", "grandparent")
+    assert run("predict", folder, *question, "--json", monkeypatch=monkeypatch) == 0
+    answer = json.loads(capsys.readouterr().out)["answers"][0]
+    told = ("explain", folder, *question, "--tail", answer["entity"])
+    assert run(*told, "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == pytest.approx(answer["score"])
+    assert run("rules", folder, "--top", "1", monkeypatch=monkeypatch) == 0
+    save_embedding(tmp_path / "emb", replace(embedding, entity=-embedding.entity), dataset.vocab, {})
+    capsys.readouterr()
+    assert run("evaluate", folder, monkeypatch=monkeypatch) == 2
+    assert "emb was changed; put the old one back, or fit anew" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["evaluate", "rules"])
+def test_a_folder_without_a_run(command, tmp_path, monkeypatch, capsys):
+    assert run(command, str(tmp_path), monkeypatch=monkeypatch) == 2
+    assert "is not a run folder; make one with `rnnlogic fit" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate", "predict", "explain", "rules", "demo"])
+def test_help_has_an_example(command):
+    result = CliRunner().invoke(app, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"Example: rnnlogic {command}" in result.output
+
+
+def test_the_demo_shows_everything_within_100_columns(monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    quick = ["max_length=2", "em.rounds=0", "final.rules=50", "predictor.steps=10", "mine.keep=100"]
+    monkeypatch.setattr("rnnlogic.cli.demo.FAST", [*FAST, *quick])
+    assert run("demo", "--fast", monkeypatch=monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 100
+    for part in ("train facts  1,959", "pessimistic", "the floor", "affects(X,Y) <- ", "probability"):
+        assert part in out
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["demo"]
+    assert (
+        run("predict", "runs/demo", "--head", "antibiotic", "--relation", "treats", monkeypatch=monkeypatch)
+        == 0
+    )

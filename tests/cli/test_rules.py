@@ -1,0 +1,234 @@
+"""`rnnlogic rules`: statistics, exporting, converting."""
+
+import json
+from typing import get_args
+
+import duckdb
+import pytest
+from typer.testing import CliRunner
+
+from rnnlogic.cli import app
+from rnnlogic.cli.export import FileFormat, Target
+from rnnlogic.mining.amie import amie_statistics
+from rnnlogic.model import RNNLogic
+from rnnlogic.rules.formats import RuleFormat, read_table, write_rules
+from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
+from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.table import RuleTable
+from tests.cli.test_fit import run
+from tests.family import fake_learn, write_family
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory) -> str:
+    return write_family(tmp_path_factory.mktemp("rules") / "family.tsv")
+
+
+@pytest.fixture(scope="module")
+def model(data) -> RNNLogic:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+        return RNNLogic({}).fit(data)
+
+
+@pytest.fixture(scope="module")
+def folder(model, tmp_path_factory) -> str:
+    return str(model.save(tmp_path_factory.mktemp("rules") / "run"))
+
+
+def texts(table, model) -> list[str]:
+    return [format_rule(rule, model.dataset.vocab) for rule in table.rules]
+
+
+def test_statistics(folder, model, monkeypatch, capsys):
+    assert run("rules", folder, "--statistics", "--json", monkeypatch=monkeypatch) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [row["rule"] for row in told] == [rule.text for rule in model.rules()]
+    found = amie_statistics(model.dataset.graph("train"), model.learned.rules).columns()
+    ids = {text: i for i, text in enumerate(texts(model.learned, model))}
+    for row in told:
+        i = ids[row["rule"]]
+        assert row["weight"] == model.learned.weights[i]
+        assert {name: row[name] for name in found} == {name: values[i] for name, values in found.items()}
+        assert len(row["examples"]) == min(row["support"], 3)
+    arguments = ("rules", folder, "--statistics", "--relation", "grandparent", "--top", "1")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split()[:6] == [
+        "weight",
+        "predictions",
+        "support",
+        "confidence",
+        "pca_confidence",
+        "head_coverage",
+    ]
+    assert "grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)  " in line
+    assert line.split(" & ")[1].count(" -parent-> ") == 2
+
+
+def test_every_format_has_its_name():
+    assert [*FileFormat] == list(get_args(RuleFormat))
+    assert {*Target} == {*FileFormat, *PROGRAMS, *RANKINGS}
+    assert {name.split("-")[0] for name in [*PROGRAMS, *RANKINGS]} == set(FACTS)
+
+
+@pytest.mark.parametrize("target", [*FileFormat])
+def test_exported_files_are_read_back(folder, model, monkeypatch, capsys, tmp_path, target):
+    output = tmp_path / "out.txt"
+    arguments = ("rules", folder, "export", "--format", target, "-o", str(output), "--json")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out) == {"file": str(output), "format": target, "rules": 6}
+    table = read_table(output, model.dataset.vocab).table
+    shown = [rule.text for rule in model.rules()]
+    assert texts(table, model) == shown if target != "anyburl" else set(shown) <= set(texts(table, model))
+    found = amie_statistics(model.dataset.graph("train"), table.rules).columns()
+    names = {"anyburl": ["predictions", "support", "confidence"], "jsonl": list(found)}.get(target, [])
+    assert {name: table.columns[name] for name in names} == {name: found[name] for name in names}
+    if target == "jsonl":
+        assert table.columns["weight"] == [rule.weight for rule in model.rules()]
+        assert "->" in table.columns["examples"][0][0]
+
+
+@pytest.mark.parametrize("target", PROGRAMS)
+def test_exported_programs(folder, model, monkeypatch, capsys, tmp_path, target):
+    output, facts = tmp_path / "program", tmp_path / "facts"
+    arguments = ("--format", target, "-o", str(output), "--facts", str(facts), "--top", "1")
+    assert run("rules", folder, "export", *arguments, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == f"4 rules written to {output}\n"
+    weighted = RuleTable(model.learned.rules, {"weight": model.learned.weights.tolist()}).heaviest(top=1)
+    vocab = model.dataset.vocab
+    assert output.read_text() == PROGRAMS[target](weighted, vocab)
+    assert facts.read_text() == FACTS[target.split("-")[0]](model.dataset.train, vocab)
+
+
+def test_an_exported_ranking_answers_as_predict_does(folder, model, monkeypatch, tmp_path):
+    output, facts = tmp_path / "ranking.sql", tmp_path / "facts.sql"
+    question = ("--relation", "parent", "--head", "child0_0")
+    files = ("--format", "sql-ranking", "-o", str(output), "--facts", str(facts))
+    assert run("rules", folder, "export", *question, *files, monkeypatch=monkeypatch) == 0
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute(facts.read_text())
+    got = {answer: score for _, answer, score in connection.execute(output.read_text()).fetchall()}
+    expected = model.predict("child0_0", "parent", 99, known="keep")
+    assert expected
+    assert got == pytest.approx({answer.entity: answer.score for answer in expected})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--relation", "granparent"], "did you mean 'grandparent'"),
+        (["--relation", "married^-1"], "there are no rules for married^-1"),
+        (["--format", "sql-ranking"], "sql-ranking needs --relation"),
+        (["--format", "sql-ranking", "--relation", "parent", "--head", "child0"], "did you mean 'child"),
+        (["--format", "sql", "--head", "child0_0"], "--head is for rankings"),
+        (["--format", "jsonl", "--facts", "facts"], "--facts is for programs, jsonl is a file of rules"),
+        (["--format", "jsonnl"], "Invalid value for '--format'"),
+    ],
+)
+def test_wrong_exports_leave_nothing_behind(folder, monkeypatch, capsys, tmp_path, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert run("rules", folder, "export", "-o", "out", *arguments, monkeypatch=monkeypatch) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_rankings_of_runs_that_score_otherwise_are_refused(folder, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(RNNLogic, "scorer", object())
+    arguments = ("--format", "sql-ranking", "--relation", "parent", "-o", str(tmp_path / "out"))
+    assert run("rules", folder, "export", *arguments, monkeypatch=monkeypatch) == 2
+    assert "does not score answers by rules alone" in capsys.readouterr().err
+
+
+def test_a_file_goes_through_all_formats_and_comes_back(data, model, monkeypatch, capsys, tmp_path):
+    forwards = [rule for rule in model.learned.rules if rule.head < model.dataset.vocab.num_relations]
+    first = tmp_path / "0.txt"
+    write_rules(first, forwards, model.dataset.vocab)
+    source = first
+    for i, target in enumerate(["anyburl", "jsonl", "ids", "text"], start=1):
+        output = tmp_path / f"{i}.txt"
+        arguments = (str(source), "--to", target, "-o", str(output), "--data", data)
+        assert run("rules", "convert", *arguments, monkeypatch=monkeypatch) == 0
+        source = output
+    assert capsys.readouterr().out.splitlines()[-1] == f"10 rules written to {source}"
+    assert source.read_text().splitlines()[::2] == first.read_text().splitlines()
+
+
+def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
+    source, output = tmp_path / "rules.tsv", tmp_path / "rules.txt"
+    source.write_text(
+        "9\t3\t0.3\tparent(X,Y) <= married(X,A), parent(A,Y)\n"
+        "9\t3\t0.3\tparent(X,grandpa0) <= married(X,A)\n"
+        "9\t3\t0.3\tparent(X,Y) <= married(X,A), married(X,B), parent(A,Y)\n"
+    )
+    arguments = (
+        "convert",
+        str(source),
+        "--from",
+        "anyburl",
+        "--to",
+        "text",
+        "-o",
+        str(output),
+        "--data",
+        data,
+    )
+    assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "3 rules read",
+        "  1 hold constants: dropped",
+        "  1 are not chains: dropped",
+        "  1 added: the same for the inverse relation",
+        "2 rules kept",
+        f"2 rules written to {output}",
+    ]
+    assert output.read_text() == (
+        "parent(X,Y) <- married(X,Z) & parent(Z,Y)\nparent^-1(X,Y) <- parent(Z,X) & married(Y,Z)\n"
+    )
+    assert run("rules", *arguments, "--json", monkeypatch=monkeypatch) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["dropped"] == {"hold constants": 1, "are not chains": 1}
+    assert (told["read"], told["rules"]) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("line", "target", "message"),
+    [
+        (
+            "parent <- maried",
+            "jsonl",
+            "rules.txt:2: column 11: unknown relation 'maried'; did you mean 'married'",
+        ),
+        ("parent <- married &", "anyburl", "rules.txt:2: column 20: expected a relation name"),
+        ("parent <- true", "anyburl", "parent(X,X) <- true: AnyBURL rules have bodies"),
+        ("parent <- true", "sql", "parent(X,X) <- true: a rule without a body"),
+        ("parent <- married", "sql-ranking", "a ranking needs the weights of a run"),
+    ],
+)
+def test_wrong_conversions_leave_nothing_behind(data, monkeypatch, capsys, tmp_path, line, target, message):
+    source = tmp_path / "rules.txt"
+    source.write_text(f"parent <- parent & married\n{line}\n")
+    arguments = (str(source), "--to", target, "-o", str(tmp_path / "out"), "--data", data)
+    assert run("rules", "convert", *arguments, monkeypatch=monkeypatch) == 2
+    assert message in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [source]
+
+
+def test_unwritable_output(folder, monkeypatch, capsys, tmp_path):
+    output = tmp_path / "nowhere" / "out"
+    assert run("rules", folder, "export", "-o", str(output), monkeypatch=monkeypatch) == 2
+    assert capsys.readouterr().err == f"error: {output}: cannot be written (No such file or directory)\n"
+
+
+@pytest.mark.parametrize("command", [["show"], ["export"], ["convert"], ["some-run", "export"]])
+def test_help_has_an_example(command):
+    result = CliRunner().invoke(app, ["rules", *command, "--help"])
+    assert result.exit_code == 0
+    assert "Example: rnnlogic rules " in result.output
+
+
+def test_options_may_come_before_the_run(folder, monkeypatch, capsys):
+    assert run("rules", "--top", "1", folder, "--relation", "parent", monkeypatch=monkeypatch) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert run("rules", folder, "exprt", monkeypatch=monkeypatch) == 2
+    assert "exprt" in capsys.readouterr().err

@@ -1,0 +1,34 @@
+"""Random small training problems."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from rnnlogic.predictors.loglinear.kernels import ANSWER
+from rnnlogic.predictors.loglinear.problem import Problem
+
+NUM_RULES = 4
+
+
+@st.composite
+def problems(draw):
+    """Queries with candidates, each reached by some rules; at most one candidate is the answer."""
+    query_ptr, candidate_ptr, rule, value, label = [0], [0], [], [], []
+    for _ in range(draw(st.integers(1, 4))):
+        candidates = draw(st.integers(0, 5))
+        labels = draw(st.lists(st.sampled_from([0, 2]), min_size=candidates, max_size=candidates))
+        if candidates and draw(st.booleans()):
+            labels[draw(st.integers(0, candidates - 1))] = ANSWER
+        for _ in range(candidates):
+            reached_by = draw(st.lists(st.integers(0, NUM_RULES - 1), min_size=1, unique=True))
+            rule += sorted(reached_by)
+            value += [draw(st.integers(1, 9)) / 4 for _ in reached_by]
+            candidate_ptr.append(len(rule))
+        label += labels
+        query_ptr.append(len(label))
+    return Problem(
+        np.array(query_ptr, np.int64),
+        np.array(candidate_ptr, np.int64),
+        np.array(rule, np.int32),
+        np.array(value, np.float32),
+        np.array(label, np.int8),
+    )

@@ -1,0 +1,153 @@
+"""The log-linear predictor on a graph where one rule is right and one is wrong."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.config import PredictorSettings
+from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.features import feature_values
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.fit import discounted, fit_weights, initial_weights, solve_relations
+from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, loss_and_gradient
+from rnnlogic.predictors.loglinear.problem import build_problem
+from rnnlogic.predictors.paths.scores import PathModel
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from tests.predictors.paths.oracles import path_score, random_embedding
+
+PARENT, SIBLING, AUNT = 0, 1, 2  # relations; aunt(X,Y) <- parent(X,Z) & sibling(Z,Y)
+
+
+@pytest.fixture
+def family():
+    """20 children with a parent each, who has a sibling: the aunt. Siblings know a wrong neighbour too."""
+    triples = []
+    for i in range(20):
+        child, parent, aunt = 3 * i, 3 * i + 1, 3 * i + 2
+        triples += [(child, PARENT, parent), (parent, SIBLING, aunt), (child, AUNT, aunt)]
+        triples += [(parent, SIBLING, (aunt + 3) % 60)] if i % 4 == 0 else []
+    return Graph.from_triples(np.array(triples), 60, 3)
+
+
+@pytest.fixture
+def rules():
+    return RuleSet.from_rules(
+        [Rule(AUNT, (PARENT, SIBLING)), Rule(AUNT, (PARENT,)), Rule(AUNT, (AUNT, 3 + AUNT, AUNT))]
+    )
+
+
+def problem_of(graph, rules, leave_out=True, most=10**6, feature="count"):
+    queries = training_queries(graph, None, 0)
+    return build_problem(Grounder(graph, rules, 1), queries[queries[:, 1] == AUNT], feature, leave_out, most)
+
+
+def test_the_right_rule_gets_the_weight(family, rules):
+    settings = PredictorSettings(weight_decay=0.1, feature="count")
+    solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0, threads=2)
+    (aunt,) = [one for one in solved if one.relation == AUNT]
+    right, wrong, never = aunt.weights
+    assert right > 0.5
+    assert wrong < -0.5
+    assert never == 0.0  # its only walk would use the hidden fact
+
+
+def test_own_fact_is_hidden_and_other_answers_are_left_out(rules):
+    triples = [(0, PARENT, 1), (1, SIBLING, 2), (1, SIBLING, 3), (0, AUNT, 2), (0, AUNT, 3)]
+    graph = Graph.from_triples(np.array(triples), 4, 3)
+    assert sorted(problem_of(graph, rules).label.tolist()) == [0, 0, ANSWER, ANSWER, LEFT_OUT, LEFT_OUT]
+    assert LEFT_OUT not in problem_of(graph, rules, leave_out=False).label
+    problem = problem_of(graph, rules)
+    over_other_fact = np.repeat(problem.label, np.diff(problem.candidate_ptr))[problem.rule == 2]
+    assert over_other_fact.tolist() == [LEFT_OUT, LEFT_OUT]  # aunt & aunt^-1 & aunt never uses its own fact
+
+
+def test_the_penalised_minimum_is_reached(family, rules):
+    settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count")
+    problem = problem_of(family, rules)
+    weights, _ = fit_weights(problem, 3, settings, np.random.default_rng(0))
+    _, gradient = loss_and_gradient(*problem, weights)
+    np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
+
+
+def test_no_weight_is_beyond_the_limit(family, rules):
+    settings = PredictorSettings(weight_decay=0.1, weight_limit=0.2, feature="count")
+    weights, _ = fit_weights(problem_of(family, rules), 3, settings, np.random.default_rng(0))
+    assert weights.tolist() == [0.2, -0.2, 0.0]
+
+
+def test_every_start_leads_to_the_same_minimum(family, rules):
+    problem, found = problem_of(family, rules), []
+    for initial in ("zero", "expectation", "random"):
+        settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count", initial=initial)
+        found.append(fit_weights(problem, 3, settings, np.random.default_rng(0))[0])
+    np.testing.assert_allclose(found[1], found[0], atol=0.01)
+    np.testing.assert_allclose(found[2], found[0], atol=0.01)
+
+
+def test_expectation_is_the_mean_margin(family, rules):
+    problem = problem_of(family, rules)
+    settings = PredictorSettings(initial="expectation", feature="count")
+    start = initial_weights(problem, 3, settings, np.random.default_rng(0))
+    # 15 queries have 2 candidates, 5 have 3: rule 0 reaches the answer (or a neighbour), rule 1 the parent.
+    assert start[0] == pytest.approx((15 * (1 - 1 / 2) + 5 * (1 - 2 / 3)) / 20)
+    assert start[1] == pytest.approx(-(15 / 2 + 5 / 3) / 20)
+
+
+def test_results_are_bounded_in_memory(family, rules):
+    assert problem_of(family, rules).num_queries == 20
+    few = build_problem(
+        Grounder(family, rules, 1, chunk_queries=4),
+        training_queries(family, None, 0)[-80:][:20],
+        "count",
+        True,
+        1,
+    )
+    assert few.num_queries == 4
+
+
+def test_values_are_features_times_phi(family, rules):
+    paths = PathModel(random_embedding(60, 3), delta=9.0)
+    queries = training_queries(family, None, 0)
+    queries = queries[queries[:, 1] == AUNT]
+    grounder = Grounder(family, rules, 1, chunk_queries=8)
+    plain = build_problem(grounder, queries, "count", True, 10**6)
+    scored = build_problem(grounder, queries, "count", True, 10**6, paths)
+    heads = np.repeat(queries[:, 0], np.diff(plain.candidate_ptr[plain.query_ptr]))
+    ends = np.concatenate([part.candidates().entity for part in grounder.ground(*queries.T)])
+    ends = np.repeat(ends, np.diff(plain.candidate_ptr))
+    phi = [
+        path_score(paths, h, rules[int(k)].body, e) for h, k, e in zip(heads, plain.rule, ends, strict=True)
+    ]
+    np.testing.assert_allclose(scored.value, plain.value * phi, rtol=1e-4)
+    assert len(set(phi)) > 20
+    for before, after in zip(plain._replace(value=0), scored._replace(value=0), strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_the_discount_is_for_answers_only(family, rules):
+    problem = problem_of(family, rules)
+    changed = discounted(problem, 0.5).value / problem.value
+    of_answer = np.repeat(problem.label == ANSWER, np.diff(problem.candidate_ptr))
+    assert np.array_equal(changed, np.where(of_answer, 0.5, 1.0))
+    assert set(changed) == {0.5, 1.0}
+    settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
+    solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0)
+    weights = next(one.weights for one in solved if one.relation == AUNT)
+    _, gradient = loss_and_gradient(*discounted(problem, 0.5), weights)
+    np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
+
+
+def test_features():
+    counts = np.array([1, 3, 2**40])
+    assert feature_values(counts, "count").tolist() == [1.0, 3.0, 2.0**40]
+    assert feature_values(counts, "binary").tolist() == [1.0, 1.0, 1.0]
+    np.testing.assert_allclose(feature_values(counts, "log1p"), np.log1p(counts), rtol=1e-6)
+
+
+def test_same_seed_same_weights_for_any_thread_count(family, rules):
+    settings, queries = PredictorSettings(queries_per_relation=12), training_queries(family, None, 0)
+    one = solve_relations(family, rules, queries, settings, seed=3, threads=1)
+    two = solve_relations(family, rules, queries, settings, seed=3, threads=4)
+    for a, b in zip(one, two, strict=True):
+        assert np.array_equal(a.weights, b.weights)

@@ -1,0 +1,45 @@
+"""phi against complex numbers, step by step."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.predictors.paths.scores import PathModel, Results
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from tests.predictors.paths.oracles import path_score, random_embedding
+
+BODIES = [(0, 1), (1, 0), (0, 1, 2), (4, 0), (3,), (1, 3, 1), (0, 0, 0), ()]  # of relations 0..2 and inverses
+RULES = RuleSet.from_rules([Rule(1, (2,)), *(Rule(0, body) for body in BODIES)])
+
+
+@pytest.mark.parametrize(("distance", "delta"), [("modulus", 7.0), ("euclidean", 4.0)])
+def test_phi_of_every_rule(distance, delta):
+    paths = PathModel(random_embedding(6, 3), delta, temperature=1.5, distance=distance)
+    n = len(BODIES)
+    heads, ends = [2, 5, 2], [0, 2, 4]
+    results = Results(
+        np.array(heads, np.int32),
+        np.arange(4),
+        np.array(ends, np.int32),
+        np.arange(4) * n,
+        np.tile(np.arange(n), 3),
+    )
+    expected = [
+        path_score(paths, head, body, end) for head, end in zip(heads, ends, strict=True) for body in BODIES
+    ]
+    np.testing.assert_allclose(paths.phi(paths.turns(RULES, 0), results), expected, rtol=1e-4)
+    assert max(expected) - min(expected) > 0.2
+
+
+def test_bodies_of_the_same_relations_share_a_turn():
+    turns = PathModel(random_embedding(6, 3), delta=1.0).turns(RULES, 0)
+    by_body = dict(zip(BODIES, turns.of_rule.tolist(), strict=True))
+    assert by_body[(0, 1)] == by_body[(1, 0)]
+    assert by_body[(3,)] != by_body[(0, 0, 0)]
+    assert len(turns.cosine) == len(set(by_body.values())) == len(BODIES) - 1
+
+
+def test_a_far_end_has_phi_zero_without_a_warning():
+    paths = PathModel(random_embedding(6, 3), delta=-1000.0)
+    results = Results(*(np.array(a, np.int32) for a in ([0], [0, 1], [1], [0, 1], [0])))
+    assert paths.phi(paths.turns(RULES, 0), results).tolist() == [0.0]

@@ -1,0 +1,132 @@
+"""Which embedding a fit uses: given or trained, known again by its checksum, refused with the way out."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from rnnlogic.config import Config
+from rnnlogic.embeddings.files import save_embedding
+from rnnlogic.embeddings.settings import RotatESettings
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.runs.embedding import embedding_of, obtain_embedding, save_with_run
+from rnnlogic.runs.folder import Run
+
+from tests.predictors.paths.oracles import random_embedding
+from tests.family import family
+
+CONFIG = Config(variant="rnnlogic-emb", seed=3, threads=1)
+
+
+def embedding_for(dataset, seed=0):
+    return random_embedding(dataset.vocab.num_entities, dataset.vocab.num_relations, seed=seed)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """An embedding beside the run."""
+    dataset = family()
+    save_embedding(tmp_path / "emb", embedding_for(dataset), dataset.vocab, {})
+    return tmp_path / "emb"
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    return Run.create(tmp_path / "run", family(), CONFIG)
+
+
+def obtain(given=None, run=None, config=CONFIG, seen=None):
+    return obtain_embedding(
+        family(), config, given, run, lambda *event: seen.append(event) if seen is not None else None
+    )
+
+
+def reference(run):
+    return json.loads((run.folder / "embedding.json").read_text())
+
+
+def test_a_given_folder_is_referred_to_by_a_relative_path_and_found_after_a_move(saved, run, tmp_path):
+    first = obtain(saved, run)
+    assert reference(run)["folder"] == "../emb"
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    shutil.move(run.folder, moved / "run")
+    shutil.move(saved, moved / "emb")
+    np.testing.assert_array_equal(embedding_of(Run.open(moved / "run")).entity, first.entity)
+
+
+def test_a_folder_far_away_is_referred_to_by_its_full_path(run, tmp_path_factory):
+    far = tmp_path_factory.mktemp("far")
+    save_embedding(far, embedding_for(family()), family().vocab, {})
+    obtain(str(far), run)
+    assert reference(run)["folder"] == str(far)
+
+
+def test_an_embedding_in_memory_is_kept_in_the_run(run):
+    given = embedding_for(family(), seed=5)
+    obtain(given, run)
+    assert reference(run)["folder"] == "embedding"
+    again = obtain(None, Run.open(run.folder))
+    np.testing.assert_array_equal(again.entity, given.entity)
+    assert (again.margin, again.threads) == (given.margin, 1)
+
+
+def test_without_one_it_is_trained_and_not_trained_again(run, monkeypatch):
+    quick = RotatESettings(dim=4, epochs=1, batch_size=64, negatives=8)
+    monkeypatch.setattr("rnnlogic.runs.embedding.settings_for", lambda dataset: quick)
+    seen = []
+    first = obtain(None, run, seen=seen)
+    assert {stage for stage, *_ in seen} == {"embedding"}
+    assert first.dim == 4
+    assert (
+        json.loads((run.folder / "embedding" / "about.json").read_text())["origin"]["settings"]["seed"] == 3
+    )
+    seen.clear()
+    np.testing.assert_array_equal(obtain(None, run, seen=seen).entity, first.entity)
+    assert seen == []
+    np.testing.assert_array_equal(obtain(None, None).entity, first.entity)
+
+
+def test_a_missing_or_changed_embedding_is_told(saved, run):
+    obtain(saved, run)
+    dataset = family()
+    save_embedding(saved, embedding_for(dataset, seed=1), dataset.vocab, {})
+    with pytest.raises(RNNLogicError, match="emb was changed; put the old one back, or fit anew"):
+        embedding_of(run)
+    shutil.rmtree(saved)
+    with pytest.raises(RNNLogicError, match="emb is missing; put it back, or fit anew"):
+        embedding_of(run)
+    (run.folder / "embedding.json").unlink()
+    with pytest.raises(RNNLogicError, match="says nowhere which embedding it uses"):
+        embedding_of(run)
+
+
+def test_another_embedding_than_that_of_the_run_is_refused(saved, run, tmp_path):
+    obtain(saved, run)
+    dataset = family()
+    save_embedding(tmp_path / "other", embedding_for(dataset, seed=1), dataset.vocab, {})
+    with pytest.raises(RNNLogicError, match=r"run: holds a run with another embedding than .*other"):
+        obtain(tmp_path / "other", run)
+    np.testing.assert_array_equal(obtain(saved, run).entity, obtain(None, run).entity)
+
+
+def test_an_embedding_of_other_data_is_refused_before_the_run_depends_on_it(run, tmp_path):
+    with pytest.raises(RNNLogicError, match="is of 2 entities and 1 relations, the dataset has"):
+        obtain(random_embedding(2, 1))
+    with pytest.raises(RNNLogicError, match="nothing"):
+        obtain(tmp_path / "nothing", run)
+    assert not (run.folder / "embedding.json").exists()
+
+
+def test_a_variant_without_embeddings_takes_none(saved, run):
+    assert obtain(None, run, Config()) is None
+    with pytest.raises(RNNLogicError, match="variant rnnlogic has no use for them"):
+        obtain(saved, run, Config())
+
+
+def test_a_restart_drops_the_embedding_of_the_run(run):
+    save_with_run(embedding_for(family()), family().vocab, run)
+    Run.start(run.folder, family(), CONFIG, restart=True)
+    assert not (run.folder / "embedding").exists()
+    assert run.embedding() is None

@@ -1,0 +1,103 @@
+"""Every experiment file loads, gives valid settings, and carries published numbers with a source."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.studies.reproduce.experiment import (
+    ROTATE,
+    Bench,
+    Setting,
+    experiment_names,
+    load_experiment,
+    merged,
+    with_share,
+)
+from rnnlogic.studies.reproduce.report import NAMES
+from tests.family import family
+
+
+def test_one_file_for_each_dataset_of_the_paper():
+    assert set(experiment_names()) >= {"kinship", "umls", "wn18rr", "fb15k-237"}
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_experiment_files(name):
+    experiment = load_experiment(name)
+    assert experiment.dataset == name
+    assert "ICLR 2021" in experiment.source
+    assert set(experiment.published["rnnlogic"]["both"]) == {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
+    assert {"ours", "paper", "emb", ROTATE} <= set(experiment.settings)
+    for setting in set(experiment.settings) - {ROTATE}:
+        assert experiment.config(setting, seed=3).seed == 3
+        assert experiment.model(setting) in NAMES
+    assert experiment.config("paper", 0).predictor.feature == "count"
+    assert experiment.config("paper", 0).em.selected == 300
+    assert experiment.config("emb", 0).variant == "rnnlogic-emb"
+    named = {*experiment.checkpoints, *experiment.rules, *experiment.notes}
+    assert named <= set(experiment.settings)
+
+
+def test_points_of_figures():
+    assert Setting.parse("ours") == ("ours", None, 100)
+    assert Setting.parse("emb@dim=50") == ("emb", 50, 100)
+    assert Setting.parse("rotate@facts=20") == ("rotate", None, 20)
+    for text in ("ours", "emb@dim=50", "rotate@facts=20"):
+        setting = Setting.parse(text)
+        assert setting.name + setting.point() == text
+
+
+def test_settings_of_points():
+    experiment, dataset = load_experiment("kinship"), family()
+    usual = experiment.rotate(ROTATE, dataset, seed=0)
+    assert experiment.rotate("rotate@dim=50", dataset, seed=1) == usual.model_copy(
+        update={"dim": 50, "seed": 1}
+    )
+    assert experiment.rotate("rotate@facts=20", dataset, seed=0).epochs == 5 * usual.epochs
+    assert experiment.rules_from("emb") is None
+    assert experiment.rules_from("plus") == experiment.rules_from("emb@dim=50") == "ours"
+    assert experiment.embedding_from("ours") is experiment.embedding_from("emb-authors") is None
+    assert experiment.embedding_from("plus-emb") == "rotate"
+    assert experiment.embedding_from("emb@dim=50") == "rotate@dim=50"
+
+
+def test_a_larger_share_of_facts_holds_the_smaller_ones():
+    dataset = family()
+    shares = [with_share(dataset, share) for share in (0.2, 0.6, 1)]
+    facts = [set(map(tuple, part.train.tolist())) for part in shares]
+    assert facts[0] < facts[1] < facts[2]
+    assert len(facts[1]) == round(0.6 * len(dataset.train))
+    assert all(np.array_equal(part.test, dataset.test) for part in shares)
+
+
+@pytest.mark.parametrize("text", ["ours@facts=", "ours@size=3", "rotate@dim=-1"])
+def test_points_that_are_none(text):
+    with pytest.raises(RNNLogicError, match=r"dim=NUMBER or facts=PERCENT"):
+        Setting.parse(text)
+
+
+@pytest.mark.parametrize("name", ["kinship", "umls"])
+def test_the_small_size_is_cheaper_and_valid(name):
+    usual, small = load_experiment(name), load_experiment(name).sized(True)
+    assert small.seeds == 1 < usual.seeds
+    assert small.rotate(ROTATE, family(), 0).dim < 1000
+    for setting in set(small.settings) - {ROTATE}:
+        assert small.config(setting, 0).variant == usual.config(setting, 0).variant
+    assert small.config("plus", 0).plus.epochs < usual.config("plus", 0).plus.epochs
+
+
+def test_large_graphs_have_no_small_size():
+    with pytest.raises(RNNLogicError, match="wn18rr: has no small size"):
+        load_experiment("wn18rr").sized(True)
+
+
+def test_changes_are_merged_group_by_group():
+    own = {"variant": "plus", "plus": {"epochs": 8, "dim": 4}}
+    assert merged(own, {"plus": {"epochs": 1}}) == {"variant": "plus", "plus": {"epochs": 1, "dim": 4}}
+    assert merged(own, {"em": {"rounds": 1}})["em"] == {"rounds": 1}
+    assert own["plus"]["epochs"] == 8
+
+
+def test_data_that_are_not_there(tmp_path):
+    with pytest.raises(RNNLogicError, match=r"umls: there is no such folder.*authors' splits"):
+        Bench(tmp_path, tmp_path).load("umls")
