@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.executor import default_threads
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.grounding.ground import default_threads
 from rnnlogic.learning.learn import fit_predictor
 from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.model import RNNLogic

@@ -7,9 +7,9 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from rnnlogic.nets import generator as generator_module
 
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.generator import network as generator_module
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding import amie, kernels, reference
+from rnnlogic.grounding import kernels, reference
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.mining import amie
 from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet

@@ -1,41 +1,70 @@
-"""Run independent pieces of work on threads and hand back results in order."""
+"""The one way to run things side by side.
+
+`map_ordered(function, units, shared)` calls `function(shared, unit)` for every unit and gives the results in
+order. The function stands at the top of a module, units are small, and what all units need (a graph, rules,
+an embedding) is handed over once as `shared`: so the same call can run on threads, in processes or on a cluster,
+and gives the same results. Threads are the only implementation so far; kernels release the GIL.
+"""
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
 from typing import TypeVar
 
-Item = TypeVar("Item")
+from rnnlogic.base.errors import RNNLogicError
+
+Shared = TypeVar("Shared")
+Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
-QUEUED = 2  # unfinished pieces per thread: one at work, one ready
-AHEAD = 32  # pieces begun before the next result is taken, per thread: a slow piece must not stall the others
+THREADS_VARIABLE = "RNNLOGIC_THREADS"
+QUEUED = 2  # unfinished units per thread: one at work, one ready
+AHEAD = 32  # units begun before the next result is taken, per thread: a slow unit must not stall the others
 
 
-def in_order(
-    work: Callable[[Item], Result],
-    items: Sequence[Item],
-    threads: int,
-    size: Callable[[Result], int],
-    most: int,
+def default_threads() -> int:
+    """Number of cores this process may use: $RNNLOGIC_THREADS if set, else all that it is allowed."""
+    wanted = os.environ.get(THREADS_VARIABLE, "")
+    if wanted and not (wanted.isdigit() and int(wanted)):
+        raise RNNLogicError(f"${THREADS_VARIABLE} is {wanted!r}; it must be a number from 1 on")
+    if wanted:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _nothing(result: object) -> int:
+    del result
+    return 0
+
+
+def map_ordered(
+    function: Callable[[Shared, Unit], Result],
+    units: Sequence[Unit],
+    shared: Shared,
+    threads: int | None = None,
+    size: Callable[[Result], int] = _nothing,
+    most: int = 1,
 ) -> Iterator[Result]:
-    """`work` of every item, in order; on several threads if allowed (kernels release the GIL).
+    """`function(shared, unit)` of every unit, in order, on so many threads (all cores if not given).
 
-    No new piece is queued while finished results of more than `most` in size wait to be taken.
+    No new unit is queued while finished results of more than `most` in size wait to be taken.
     """
-    if threads <= 1 or len(items) <= 1:
-        yield from map(work, items)
+    threads = threads or default_threads()
+    if threads <= 1 or len(units) <= 1:
+        yield from map(partial(function, shared), units)
         return
     with ThreadPoolExecutor(threads) as pool:
         waiting: deque[Future[Result]] = deque()
         try:
-            for item in items:
+            for unit in units:
                 while waiting and _is_time_to_take(waiting, AHEAD * threads, size, most):
                     yield waiting.popleft().result()
                 _wait_for_room(waiting, QUEUED * threads)
-                waiting.append(pool.submit(work, item))
+                waiting.append(pool.submit(function, shared, unit))
             while waiting:
                 yield waiting.popleft().result()
         finally:
@@ -54,3 +83,18 @@ def _wait_for_room(waiting: deque[Future[Result]], most: int) -> None:
     unfinished = [future for future in waiting if not future.done()]
     while len(unfinished) >= most:
         unfinished = list(wait(unfinished, return_when=FIRST_COMPLETED).not_done)
+
+
+def in_order(
+    work: Callable[[Unit], Result],
+    items: Sequence[Unit],
+    threads: int,
+    size: Callable[[Result], int],
+    most: int,
+) -> Iterator[Result]:
+    """The old way in, until every caller has a function at the top of its module."""
+    return map_ordered(_call, items, work, threads, size, most)
+
+
+def _call(work: Callable[[Unit], Result], item: Unit) -> Result:
+    return work(item)

@@ -32,9 +32,9 @@ def mine(
     Count: sampled facts whose ends the body joins. Support: training queries that the rule answers, their own
     fact hidden. Confidence: support / (support + wrong).
     """
+    from rnnlogic.base.executor import default_threads
     from rnnlogic.config import Config, override
     from rnnlogic.data.dataset import load_dataset
-    from rnnlogic.grounding.ground import default_threads
     from rnnlogic.learning.learn import mine_rules
     from rnnlogic.rules.formats import write_rules
 

@@ -69,7 +69,7 @@ def reproduce(
     Finished experiments are not run again; interrupted ones go on where they stopped. One that fails is told
     at the end and does not stop the rest.
     """
-    from rnnlogic.grounding.ground import default_threads
+    from rnnlogic.base.executor import default_threads
     from rnnlogic.studies.reproduce.reproduce import report_path
     from rnnlogic.studies.reproduce.reproduce import reproduce as run
     from rnnlogic.studies.reproduce.targets import works_of

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import default_threads, in_order
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.kernels import PADDING, add_distances, gather_columns
-from rnnlogic.grounding.ground import default_threads
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset

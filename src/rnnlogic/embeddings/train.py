@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import default_threads
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.sampling import Piece, Sampler
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.embeddings.step import CpuStepper, Parameters, initial_parameters
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.ground import default_threads
 
 Progress = Callable[[str, int, int, str], None]  # stage, steps done, steps in all, note
 SHOW_EVERY = 0.5  # seconds between two calls of the progress function

@@ -6,7 +6,6 @@ not depend on the number of threads, and neither do results.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,14 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import default_threads, in_order
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.features import FEATURE_CODES, Feature
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.ruleset import RuleSet
 
-THREADS_VARIABLE = "RNNLOGIC_THREADS"
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
 CHUNK_RESULTS = 1 << 24  # (query, entity, rule) results of one chunk at most, unless one query alone has more
 
@@ -269,16 +267,6 @@ class Grounder:
             g.num_entities,
         )
         return Scores(grounding, feature, ptr, entity, values)
-
-
-def default_threads() -> int:
-    """Number of cores this process may use: $RNNLOGIC_THREADS if set, else all that it is allowed."""
-    wanted = os.environ.get(THREADS_VARIABLE, "")
-    if wanted and not (wanted.isdigit() and int(wanted)):
-        raise RNNLogicError(f"${THREADS_VARIABLE} is {wanted!r}; it must be a number from 1 on")
-    if wanted:
-        return int(wanted)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:

@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import default_threads
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.train import fit_generator
-from rnnlogic.grounding.ground import default_threads
 from rnnlogic.learning.em import EMState, em_round, gather
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.result import (

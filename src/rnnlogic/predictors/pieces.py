@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import default_threads, in_order
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder, Grounding, default_threads
+from rnnlogic.grounding.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder, Grounding
 from rnnlogic.predictors.loglinear.scorer import AnswerScorer, Scored
 
 Sums = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]  # query, entity, score [c]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.learning import kernels, reference
+from rnnlogic.predictors.loglinear import kernels, reference
 from tests.predictors.loglinear.conftest import NUM_RULES, problems
 
 weights = st.lists(st.floats(-2, 2), min_size=NUM_RULES, max_size=NUM_RULES).map(np.array)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import default_threads, in_order
 from rnnlogic.config import PredictorSettings
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Grounder, default_threads
+from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.statistics import Queries
 from rnnlogic.predictors.loglinear.kernels import ANSWER, loss_and_gradient, rule_margins
 from rnnlogic.predictors.loglinear.problem import Problem, build_problem

@@ -18,10 +18,10 @@ from typing import Any
 import torch
 
 from rnnlogic.base.errors import UnknownNameError
+from rnnlogic.base.executor import default_threads
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.ground import default_threads
 
 Settings = dict[str, Any]
 Progress = Callable[[int, int, float], None]  # epochs done, epochs in all, validation MRR

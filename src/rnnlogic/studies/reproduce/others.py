@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import default_threads
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.files import save_ranks
-from rnnlogic.grounding.ground import default_threads
 from rnnlogic.rules.formats import read_table
 from rnnlogic.runs.compare import ranks_file
 from rnnlogic.runs.folder import fingerprint

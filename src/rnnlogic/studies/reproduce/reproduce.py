@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from rnnlogic.grounding.ground import THREADS_VARIABLE, default_threads
+from rnnlogic.base.executor import THREADS_VARIABLE, default_threads
 from rnnlogic.studies.reproduce.experiment import Bench
 from rnnlogic.studies.reproduce.pool import Show, Task, run_tasks
 from rnnlogic.studies.reproduce.work import Work, with_needed

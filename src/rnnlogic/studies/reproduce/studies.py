@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
+from rnnlogic.base.executor import default_threads
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.ground import default_threads
 from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameters, new_generator
 from rnnlogic.learning.result import unpack_rules
 from rnnlogic.model import RNNLogic

@@ -1,0 +1,36 @@
+"""Types that many rooms share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Arrays = dict[str, NDArray[Any]]  # arrays by name, as they are kept on disk
+Queries = NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer
+Feature = Literal["count", "log1p", "binary"]  # of n walks: n, log(1 + n), or 1 if there is any
+
+
+class Progress(Protocol):
+    """Called now and then by work of several stages."""
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """So much of a stage is done; the note gives the current metric."""
+
+
+class Tick(Protocol):
+    """Called now and then by work of one stage."""
+
+    def __call__(self, done: int, total: int, note: str = "") -> None:
+        """So much is done; the note gives the current metric."""
+
+
+def silent(stage: str, done: int, total: int, note: str = "") -> None:
+    """Show no progress."""
+    del stage, done, total, note
+
+
+def no_tick(done: int, total: int, note: str = "") -> None:
+    """Show no progress of one stage."""
+    del done, total, note
