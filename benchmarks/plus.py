@@ -23,7 +23,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rnnlogic.config import PlusSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.result import Learned
@@ -32,6 +31,7 @@ from rnnlogic.predictors.plus.examples import Examples
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.scorer import RuleValues
+from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.plus.train import Optimizer, strongest_rules
 from rnnlogic.runs.folder import Run
 

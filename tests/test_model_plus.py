@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.config import changed
+from rnnlogic.config import changed, load_preset, preset_names
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.plus.train import PlusTask
 from rnnlogic.predictors.plus.unseen import encode_rules
-from rnnlogic.presets import load_preset, preset_names
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, train_pykeen

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.errors import UnknownNameError
+from rnnlogic.config import load_preset, preset_for, preset_name, preset_names
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.presets import load_preset, preset_for, preset_name, preset_names
 
 
 def dataset(name: str, facts: int) -> Dataset:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rnnlogic.base.errors import RNNLogicError
+    from rnnlogic.config import preset_for
     from rnnlogic.data.dataset import Dataset, load_dataset
     from rnnlogic.data.graph import Graph
     from rnnlogic.data.saving import save_dataset
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from rnnlogic.grounding.paths import paths
     from rnnlogic.model import RNNLogic
     from rnnlogic.predictors.loglinear.scorer import RuleScorer
-    from rnnlogic.presets import preset_for
     from rnnlogic.rules.formats import read_rules, write_rules
     from rnnlogic.rules.rule import Rule, format_rule, parse_rule
     from rnnlogic.rules.ruleset import RuleSet
@@ -55,8 +55,8 @@ _MODULES = {
     "grounding.ground": ("Grounder",),
     "grounding.paths": ("paths",),
     "predictors.loglinear.scorer": ("RuleScorer",),
+    "config": ("preset_for",),
     "model": ("RNNLogic",),
-    "presets": ("preset_for",),
     "rules.formats": ("read_rules", "write_rules"),
     "rules.rule": ("Rule", "format_rule", "parse_rule"),
     "rules.ruleset": ("RuleSet",),

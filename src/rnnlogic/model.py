@@ -15,7 +15,7 @@ from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.explain import DETAILED, Explanation, explain
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.config import Config, Variant, changed, make_config
+from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
@@ -23,7 +23,6 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
 from rnnlogic.predictors.loglinear.scorer import AnswerScorer
 from rnnlogic.predictors.scorers import scorer_of
-from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.runs.embedding import Given, embedding_of, obtain_embedding, save_with_run
 from rnnlogic.runs.folder import Run

@@ -62,8 +62,7 @@ def demo(
 
 
 def _config(dataset: Dataset, fast: bool) -> Config:
-    from rnnlogic.config import override
-    from rnnlogic.presets import preset_for
+    from rnnlogic.config import override, preset_for
 
     return override(preset_for(dataset), FAST if fast else [])
 

@@ -135,8 +135,7 @@ def _settings(
     seed: int | None,
     threads: int | None,
 ) -> Config:
-    from rnnlogic.config import override, read_config
-    from rnnlogic.presets import preset_for
+    from rnnlogic.config import override, preset_for, read_config
 
     packaged = VariantChoice.rnnlogic if variant is None else variant
     config = preset_for(dataset, packaged.value) if file is None else read_config(file)

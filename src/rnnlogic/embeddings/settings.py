@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from importlib.resources import files
+from collections.abc import Mapping
 from typing import Any, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.named import KNOWN
+from rnnlogic.base.settings import Named, Settings, checked, name_for, override, packaged_names
+from rnnlogic.base.settings import packaged as packaged_values
 
-FOLDER = files("rnnlogic") / "settings" / "rotate"
-SIZES = {"small": 20_000, "medium": 200_000}  # most training facts of each; any more are "large"
+__all__ = ["RotatESettings", "make_settings", "override", "packaged", "settings_for"]
+
+FOLDER = "rotate"  # of the packaged settings
 
 
-class RotatESettings(BaseModel):
+class RotatESettings(Settings):
     """How RotatE is trained."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = Field(0, ge=0)
     dim: int = Field(200, ge=1, description="Complex dimensions D")
@@ -56,50 +52,16 @@ class RotatESettings(BaseModel):
         return (self.margin + 2.0) / self.dim
 
 
-def make_settings(values: dict[str, Any], source: str = "settings") -> RotatESettings:
+def make_settings(values: Mapping[str, Any], source: str = "settings") -> RotatESettings:
     """Check values; an error names the key, and the nearest one if it does not exist."""
-    for key in values:
-        if key not in RotatESettings.model_fields:
-            problem = UnknownNameError("key", key, RotatESettings.model_fields)
-            raise RNNLogicError(f"{source}: {problem} (known: {', '.join(RotatESettings.model_fields)})")
-    try:
-        return RotatESettings.model_validate(values)
-    except ValidationError as error:
-        problems = [f"{e['loc'][0]}: {e['msg']}, found {e['input']!r}" for e in error.errors()]
-        raise RNNLogicError("\n".join(f"{source}: {problem}" for problem in problems)) from None
+    return checked(RotatESettings, values, source)
 
 
-def override(settings: RotatESettings, assignments: Sequence[str]) -> RotatESettings:
-    """The settings with `key=value` changes such as `epochs=50`; values are read as YAML."""
-    values = settings.model_dump()
-    for assignment in assignments:
-        key, equals, text = assignment.partition("=")
-        if not equals:
-            raise RNNLogicError(f"--set {assignment}: expected key=value, for example epochs=50")
-        try:
-            values[key.strip()] = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise RNNLogicError(f"--set {assignment}: the value is not YAML: {error}") from None
-    return make_settings(values, "--set")
-
-
-def settings_for(dataset: Dataset) -> RotatESettings:
+def settings_for(dataset: Named) -> RotatESettings:
     """The packaged settings for a dataset, by its name if that is known, else by its size."""
-    name = dataset.name.lower()
-    if name not in KNOWN or name not in packaged_names():
-        fitting = (size for size, most in SIZES.items() if len(dataset.train) <= most)
-        name = next(fitting, "large")
-    return packaged(name)
-
-
-def packaged_names() -> list[str]:
-    """Names of all packaged settings."""
-    return sorted(file.name.removesuffix(".yaml") for file in FOLDER.iterdir())
+    return packaged(name_for(dataset, packaged_names(FOLDER)))
 
 
 def packaged(name: str) -> RotatESettings:
     """Packaged settings by name."""
-    if name not in packaged_names():
-        raise UnknownNameError("settings", name, packaged_names())
-    text = (FOLDER / f"{name}.yaml").read_text(encoding="utf-8")
-    return make_settings(yaml.safe_load(text) or {}, f"{name}.yaml")
+    return make_settings(packaged_values(FOLDER, name), f"settings/{FOLDER}/{name}.yaml")

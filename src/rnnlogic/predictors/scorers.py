@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.config import Config, PathSettings
+from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
@@ -17,6 +17,7 @@ from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.loglinear.scorer import AnswerScorer, RuleScorer
 from rnnlogic.predictors.paths.scorer import PathRuleScorer
 from rnnlogic.predictors.paths.scores import PathModel
+from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.plus.scorer import PlusScorer
 from rnnlogic.rules.ruleset import RuleSet
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from rnnlogic.config import PredictorSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
@@ -11,6 +10,7 @@ from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.fit import discounted, fit_weights, initial_weights, solve_relations
 from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, loss_and_gradient
 from rnnlogic.predictors.loglinear.problem import build_problem
+from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.paths.scores import PathModel
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -43,7 +43,7 @@ def problem_of(graph, rules, leave_out=True, most=10**6, feature="count"):
 
 
 def test_the_right_rule_gets_the_weight(family, rules):
-    settings = PredictorSettings(weight_decay=0.1, feature="count")
+    settings = LogLinearSettings(weight_decay=0.1, feature="count")
     solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0, threads=2)
     (aunt,) = [one for one in solved if one.relation == AUNT]
     right, wrong, never = aunt.weights
@@ -63,7 +63,7 @@ def test_own_fact_is_hidden_and_other_answers_are_left_out(rules):
 
 
 def test_the_penalised_minimum_is_reached(family, rules):
-    settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count")
+    settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
     weights, _ = fit_weights(problem, 3, settings, np.random.default_rng(0))
     _, gradient = loss_and_gradient(*problem, weights)
@@ -71,7 +71,7 @@ def test_the_penalised_minimum_is_reached(family, rules):
 
 
 def test_no_weight_is_beyond_the_limit(family, rules):
-    settings = PredictorSettings(weight_decay=0.1, weight_limit=0.2, feature="count")
+    settings = LogLinearSettings(weight_decay=0.1, weight_limit=0.2, feature="count")
     weights, _ = fit_weights(problem_of(family, rules), 3, settings, np.random.default_rng(0))
     assert weights.tolist() == [0.2, -0.2, 0.0]
 
@@ -79,7 +79,7 @@ def test_no_weight_is_beyond_the_limit(family, rules):
 def test_every_start_leads_to_the_same_minimum(family, rules):
     problem, found = problem_of(family, rules), []
     for initial in ("zero", "expectation", "random"):
-        settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count", initial=initial)
+        settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", initial=initial)
         found.append(fit_weights(problem, 3, settings, np.random.default_rng(0))[0])
     np.testing.assert_allclose(found[1], found[0], atol=0.01)
     np.testing.assert_allclose(found[2], found[0], atol=0.01)
@@ -87,7 +87,7 @@ def test_every_start_leads_to_the_same_minimum(family, rules):
 
 def test_expectation_is_the_mean_margin(family, rules):
     problem = problem_of(family, rules)
-    settings = PredictorSettings(initial="expectation", feature="count")
+    settings = LogLinearSettings(initial="expectation", feature="count")
     start = initial_weights(problem, 3, settings, np.random.default_rng(0))
     # 15 queries have 2 candidates, 5 have 3: rule 0 reaches the answer (or a neighbour), rule 1 the parent.
     assert start[0] == pytest.approx((15 * (1 - 1 / 2) + 5 * (1 - 2 / 3)) / 20)
@@ -131,7 +131,7 @@ def test_the_discount_is_for_answers_only(family, rules):
     of_answer = np.repeat(problem.label == ANSWER, np.diff(problem.candidate_ptr))
     assert np.array_equal(changed, np.where(of_answer, 0.5, 1.0))
     assert set(changed) == {0.5, 1.0}
-    settings = PredictorSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
+    settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
     solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0)
     weights = next(one.weights for one in solved if one.relation == AUNT)
     _, gradient = loss_and_gradient(*discounted(problem, 0.5), weights)
@@ -146,7 +146,7 @@ def test_features():
 
 
 def test_same_seed_same_weights_for_any_thread_count(family, rules):
-    settings, queries = PredictorSettings(queries_per_relation=12), training_queries(family, None, 0)
+    settings, queries = LogLinearSettings(queries_per_relation=12), training_queries(family, None, 0)
     one = solve_relations(family, rules, queries, settings, seed=3, threads=1)
     two = solve_relations(family, rules, queries, settings, seed=3, threads=4)
     for a, b in zip(one, two, strict=True):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from rnnlogic.config import PlusSettings
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork, padded_bodies
 from rnnlogic.predictors.plus.parameters import pack_plus, unpack_plus
+from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.predictors.plus.conftest import NUM_RULES, dense, random_candidates

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rnnlogic.config import PathSettings
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.loglinear.scorer import reaching
+from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.plus.eta import best_weights, reciprocal_ranks
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.scorer import PlusScorer

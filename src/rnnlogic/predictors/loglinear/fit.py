@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.executor import default_threads, in_order
-from rnnlogic.config import PredictorSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.statistics import Queries
 from rnnlogic.predictors.loglinear.kernels import ANSWER, loss_and_gradient, rule_margins
 from rnnlogic.predictors.loglinear.problem import Problem, build_problem
+from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.paths.scores import PathModel
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -40,7 +40,7 @@ def solve_relations(
     graph: Graph,
     rules: RuleSet,
     queries: Queries,
-    settings: PredictorSettings,
+    settings: LogLinearSettings,
     seed: int,
     threads: int | None = None,
     use: Use | None = None,
@@ -78,7 +78,7 @@ def solve_relations(
 
 
 def fit_weights(
-    problem: Problem, num_rules: int, settings: PredictorSettings, rng: np.random.Generator
+    problem: Problem, num_rules: int, settings: LogLinearSettings, rng: np.random.Generator
 ) -> tuple[Weights, float]:
     """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by L-BFGS; returns psi and the mean loss.
 
@@ -109,7 +109,7 @@ def discounted(problem: Problem, factor: float) -> Problem:
 
 
 def initial_weights(
-    problem: Problem, num_rules: int, settings: PredictorSettings, rng: np.random.Generator
+    problem: Problem, num_rules: int, settings: LogLinearSettings, rng: np.random.Generator
 ) -> Weights:
     """Start values of psi: zero, small random numbers, or the paper's mean margin of the rule."""
     if settings.initial == "zero":

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.config import PlusSettings
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.scorer import PlusScorer
+from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.scorers import validation_queries
 
 

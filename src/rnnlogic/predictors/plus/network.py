@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from rnnlogic.config import PlusSettings
 from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
 from rnnlogic.predictors.plus.parameters import PlusParameters, scales
+from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.ruleset import RuleSet
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import in_order
-from rnnlogic.config import Config, PlusSettings
+from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.result import FIGURES, Learned
@@ -24,6 +24,7 @@ from rnnlogic.predictors.plus.examples import Batch, Examples
 from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.scorer import PlusScorer
+from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.ruleset import RuleSet
 
 Refit = Callable[[RuleSet], NDArray[np.float64]]  # psi [rules] of rules

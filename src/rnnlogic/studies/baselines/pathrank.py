@@ -16,14 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, vstack
 
-from rnnlogic.config import changed
+from rnnlogic.config import changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import KnownAnswers
 from rnnlogic.grounding.ground import Grounder, Grounding
 from rnnlogic.learning.learn import mine_rules
 from rnnlogic.mining.statistics import Queries, training_queries
-from rnnlogic.presets import preset_for
 from rnnlogic.rules.ruleset import RuleSet
 
 

@@ -12,10 +12,9 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.config import Config, changed
+from rnnlogic.config import Config, changed, load_preset
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
-from rnnlogic.presets import load_preset
 
 FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours

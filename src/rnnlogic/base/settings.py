@@ -1,0 +1,174 @@
+"""One mechanism for all settings: checked classes, YAML files, `key=value` changes and packaged files.
+
+Every part keeps a `Settings` class beside its code; a field of such a class may be a group of settings again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence, Sized
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
+
+SIZES = {"small": 20_000, "medium": 200_000}  # most training facts of each; any more are "large"
+LARGEST = "large"
+
+
+class Settings(BaseModel):
+    """Named values that change a result; a key that does not exist is an error, and nothing changes them."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    former: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions, and what they are called now
+
+
+Kind = TypeVar("Kind", bound=Settings)
+
+
+class Named(Protocol):
+    """What the choice of packaged settings needs to know about a dataset."""
+
+    @property
+    def name(self) -> str:
+        """The name under which it was loaded."""
+
+    @property
+    def train(self) -> Sized:
+        """Its training facts."""
+
+
+def checked(kind: type[Kind], values: Mapping[str, Any], source: str = "settings") -> Kind:
+    """Settings of nested values; an error names source and key, and the nearest one if the key is unknown."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        raise RNNLogicError("\n".join(f"{source}: {_explain(kind, e)}" for e in error.errors())) from None
+
+
+def changed(settings: Kind, values: Mapping[str, Any], source: str = "settings") -> Kind:
+    """The settings with nested changes."""
+    return checked(type(settings), merged(settings.model_dump(), values), source)
+
+
+def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested values with changes, group by group."""
+    groups = {
+        key: merged(values[key], new)
+        for key, new in changes.items()
+        if isinstance(new, Mapping) and isinstance(values.get(key), Mapping)
+    }
+    return {**values, **changes, **groups}
+
+
+def override(settings: Kind, assignments: Iterable[str]) -> Kind:
+    """The settings with `key=value` changes such as `em.rounds=5`; values are read as YAML."""
+    values = settings.model_dump()
+    for assignment in assignments:
+        key, equals, text = (part.strip() for part in assignment.partition("="))
+        if not equals:
+            example = all_keys(type(settings))[0]
+            raise RNNLogicError(f"--set {assignment}: expected KEY=VALUE, for example {example}=VALUE")
+        values = merged(values, _nested(values, key, _parsed(text, f"--set {assignment}")))
+    return checked(type(settings), values, "--set")
+
+
+def all_keys(kind: type[Settings]) -> list[str]:
+    """Every key that may be set, with dots."""
+    keys: list[str] = []
+    for name, field in kind.model_fields.items():
+        group = field.annotation
+        is_group = isinstance(group, type) and issubclass(group, Settings)
+        keys += [f"{name}.{inner}" for inner in all_keys(group)] if is_group else [name]  # type: ignore[arg-type]
+    return keys
+
+
+def read_values(path: str | Path) -> dict[str, Any]:
+    """What a YAML file says, unchecked."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RNNLogicError(f"{path}: cannot be read ({error})") from None
+    return _mapping(text, str(path))
+
+
+def packaged(folder: str, name: str) -> dict[str, Any]:
+    """What the packaged file settings/FOLDER/NAME.yaml says, unchecked."""
+    if name not in packaged_names(folder):
+        raise UnknownNameError("settings", name, packaged_names(folder))
+    place = files("rnnlogic") / "settings" / folder / f"{name}.yaml"
+    return _mapping(place.read_text(encoding="utf-8"), str(place))
+
+
+def packaged_names(folder: str = "") -> list[str]:
+    """Names of the packaged files in settings/FOLDER; none if there is no such folder."""
+    place = files("rnnlogic") / "settings" / folder
+    names = [file.name for file in place.iterdir() if file.is_file()] if place.is_dir() else []
+    return sorted(name.removesuffix(".yaml") for name in names)
+
+
+def name_for(dataset: Named, names: Sequence[str]) -> str:
+    """Which of these packaged settings suit a dataset: those of its name, else those of its size."""
+    name = dataset.name.lower()
+    if name in names and name not in (*SIZES, LARGEST):
+        return name
+    return next((size for size, most in SIZES.items() if len(dataset.train) <= most), LARGEST)
+
+
+def _parsed(text: str, source: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2020-13-01
+        problem = getattr(error, "problem", None) or error
+        mark = getattr(error, "problem_mark", None)
+        place = f"{source}:{mark.line + 1}" if mark and mark.line else source
+        raise RNNLogicError(f"{place}: is not YAML: {problem}") from None
+
+
+def _mapping(text: str, source: str) -> dict[str, Any]:
+    values = _parsed(text, source) or {}
+    if not isinstance(values, dict):
+        raise RNNLogicError(f"{source}: expected 'key: value' lines, found {type(values).__name__}")
+    return values
+
+
+def _nested(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """`a.b` and a value as {a: {b: value}}; the groups must not be plain values."""
+    outer, dot, inner = key.partition(".")
+    if not dot:
+        return {outer: value}
+    group = values.get(outer, {})
+    if not isinstance(group, Mapping):
+        raise RNNLogicError(f"--set {key}: {outer!r} is a value, not a group of settings")
+    return {outer: _nested(group, inner, value)}
+
+
+def _explain(kind: type[Settings], error: Any) -> str:
+    key = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return f"unknown key {key!r}; {_remedy(kind, key)}"
+    message = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
+    return f"{key}: {message}, found {error.get('input')!r}"
+
+
+def _remedy(kind: type[Settings], key: str) -> str:
+    """What to write in place of an unknown key."""
+    renamed, known = _former_keys(kind), all_keys(kind)
+    if key in renamed:
+        return f"it is called {renamed[key]} now"
+    near = nearest_spellings(key, known)
+    return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
+
+
+def _former_keys(kind: type[Settings]) -> dict[str, str]:
+    """Keys of earlier versions, with dots, and what they are called now."""
+    keys = dict(kind.former)
+    for name, field in kind.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, Settings):
+            inner = _former_keys(field.annotation)
+            keys |= {f"{name}.{old}": f"{name}.{new}" for old, new in inner.items()}
+    return keys

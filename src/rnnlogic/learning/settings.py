@@ -1,0 +1,38 @@
+"""Settings of the EM rounds and of the rules that they leave."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rnnlogic.base.settings import Settings
+
+
+class EMSettings(Settings):
+    """Rounds in which generator and predictor teach each other."""
+
+    optimizer: Literal["em", "reinforce", "none"] = Field(
+        "em", description="How the generator learns from rewards"
+    )
+    rounds: int = Field(3, ge=0)
+    rules: int = Field(1000, ge=1, description="Rules generated per relation (paper: N = 1000)")
+    generate: Literal["beam", "sample"] = Field("beam", description="Most probable rules, or a sample")
+    selected: int = Field(300, ge=1, description="Rules selected per training instance (paper: K = 300)")
+    assignment: Literal["hard", "sample"] = Field(
+        "hard", description="Top K by H, or K drawn from softmax(H)"
+    )
+    prior_weight: float = Field(0.01, ge=0, description="Weight of the generator's log-probability inside H")
+    replay: bool = Field(
+        True, description="The M-step also sees the mined rules and what earlier rounds selected"
+    )
+    queries_per_relation: int = Field(500, ge=1, description="Training queries per relation and round")
+    predictor_steps: int = Field(20, ge=1, description="Passes of the predictor in each round")
+    patience: int = Field(2, ge=1, description="Rounds without a better validation MRR before stopping")
+    valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each round")
+
+
+class FinalSettings(Settings):
+    """The rules that answer, and how their weights are found."""
+
+    rules: int = Field(1000, ge=1, description="Best rules per relation, by beam search (paper: 1000)")

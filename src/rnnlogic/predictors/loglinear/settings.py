@@ -1,0 +1,39 @@
+"""Settings of the log-linear predictor."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rnnlogic.base.settings import Settings
+from rnnlogic.base.types import Feature
+
+
+class LogLinearSettings(Settings):
+    """The log-linear predictor: one convex problem per head relation."""
+
+    feature: Feature = Field("log1p", description="What psi multiplies: count (paper), log(1+count), or 1")
+    weight_decay: float = Field(
+        100.0, ge=0, description="L2 penalty on psi, against the summed log-likelihood"
+    )
+    weight_limit: float | None = Field(
+        None, gt=0, description="No psi is larger than this, in either sign: strength comes from many rules"
+    )
+    initial: Literal["zero", "expectation", "random"] = Field("zero", description="Start value of psi")
+    other_answers: Literal["exclude", "negative"] = Field(
+        "exclude",
+        description="Other known answers of a training query: left out of the softmax, or counted as wrong",
+    )
+    answer_discount: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Features of the answer are multiplied with it while psi is learned: below 1, only rules "
+        "that reach answers clearly more often than others get positive weights",
+    )
+    steps: int = Field(40, ge=1, description="Passes over the training queries, at most (L-BFGS)")
+    queries_per_relation: int = Field(5000, ge=1, description="Training queries per relation, at most")
+    results_per_relation: int = Field(
+        20_000_000, ge=1000, description="(query, entity, rule) results held at once per relation, at most"
+    )
