@@ -30,7 +30,7 @@ from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.plus.examples import Examples
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork
-from rnnlogic.predictors.plus.scorer import RuleValues
+from rnnlogic.predictors.plus.predictor import RuleValues
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.plus.train import Optimizer, strongest_rules
 from rnnlogic.runs.folder import Run

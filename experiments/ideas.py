@@ -23,7 +23,7 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.learn import fit_predictor
 from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 

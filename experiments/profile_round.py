@@ -20,7 +20,7 @@ import torch
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.learn import load_parameters, new_generator
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 

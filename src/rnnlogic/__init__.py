@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rnnlogic.grounding.ground import Grounder
     from rnnlogic.grounding.paths import paths
     from rnnlogic.model import RNNLogic
-    from rnnlogic.predictors.loglinear.scorer import RuleScorer
+    from rnnlogic.predictors.loglinear.predictor import RuleScorer
     from rnnlogic.rules.formats import read_rules, write_rules
     from rnnlogic.rules.rule import Rule, format_rule, parse_rule
     from rnnlogic.rules.ruleset import RuleSet
@@ -54,7 +54,7 @@ _MODULES = {
     "evaluation.evaluate": ("evaluate",),
     "grounding.ground": ("Grounder",),
     "grounding.paths": ("paths",),
-    "predictors.loglinear.scorer": ("RuleScorer",),
+    "predictors.loglinear.predictor": ("RuleScorer",),
     "config": ("preset_for",),
     "model": ("RNNLogic",),
     "rules.formats": ("read_rules", "write_rules"),

@@ -15,15 +15,17 @@ from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.explain import DETAILED, Explanation, explain
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import Progress, silent
 from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer
-from rnnlogic.predictors.scorers import scorer_of
+from rnnlogic.learning.result import Learned
+from rnnlogic.predictors.base import Predictor
 from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.embedding import Given, embedding_of, obtain_embedding, save_with_run
 from rnnlogic.runs.folder import Run
 
@@ -31,9 +33,7 @@ if TYPE_CHECKING:
     from rnnlogic.answering.completion.calibration import Calibration
     from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.data.vocab import Vocab
-    from rnnlogic.evaluation.evaluate import Scorer
-    from rnnlogic.learning.learn import Progress
-    from rnnlogic.learning.result import Learned, Store
+    from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")
 
@@ -70,8 +70,6 @@ class RNNLogic:
         self._config = self._given
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
-        self._embedding: Scorer | None = None
-        self._scorer: AnswerScorer | None = None
         self._calibration: Calibration | None = None
         self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
 
@@ -116,15 +114,15 @@ class RNNLogic:
             if run is None
             else Run.start(run, data, config, restart, rule_lines(given.rules, data.vocab))
         )
-        embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
+        embedding = obtain_embedding(data, config, embeddings, folder, progress or silent)
         if folder is not None and folder.finished:
-            learned = folder.learned()
+            learned = folder.learned(embedding)
         else:
             store: Store = folder or MemoryStore()
-            learned = learn(data, config, store, progress or _silent, deadline, embedding, given)
+            learned = learn(data, config, store, progress or silent, deadline, embedding, given)
             if folder is not None:
                 folder.finish(learned)
-        return self._take(data, config, learned, embedding)
+        return self._take(data, config, learned)
 
     def predict(
         self,
@@ -218,7 +216,7 @@ class RNNLogic:
 
         wanted = _relations(self.dataset.vocab, relation)
         calibration, graph = self.calibration(progress), self.dataset.graph(evidence)
-        limits = min_probability, most, progress or _silent
+        limits = min_probability, most, progress or silent
         return complete(graph, self.dataset.vocab, self.scorer, calibration, wanted, *limits)
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
@@ -226,7 +224,7 @@ class RNNLogic:
         from rnnlogic.answering.completion.calibration import calibrate
 
         if self._calibration is None:
-            self._calibration = calibrate(self.dataset, self.scorer, progress or _silent, self.config.seed)
+            self._calibration = calibrate(self.dataset, self.scorer, progress or silent, self.config.seed)
         return self._calibration
 
     def on(self, graph: Any) -> RNNLogic:
@@ -235,11 +233,6 @@ class RNNLogic:
         Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
         match and how many rules were dropped for it.
         """
-        if self._embedding is not None:
-            raise RNNLogicError(
-                f"this model cannot move to another graph: variant {self.config.variant} has an embedding, "
-                "which knows only the entities it was trained with; use variant rnnlogic or plus"
-            )
         dataset = load_dataset(graph)
         learned, report = transfer(self.learned, self.dataset.vocab, dataset)
         moved = RNNLogic(self.config)._take(dataset, self.config, learned)
@@ -251,8 +244,8 @@ class RNNLogic:
 
         Nothing is learned anew, so it is quick. New entities are welcome, except where there is an embedding.
         """
-        dataset = dataset_with(self.dataset, facts, new_entities=self._embedding is None)
-        more = RNNLogic(self.config)._take(dataset, self.config, self.learned, self._embedding)
+        dataset = dataset_with(self.dataset, facts, new_entities=self.scorer.embedding is None)
+        more = RNNLogic(self.config)._take(dataset, self.config, self.learned)
         more.transfer = self.transfer
         return more
 
@@ -261,20 +254,28 @@ class RNNLogic:
 
         Only RNNLogic+ with vectors by an LSTM can tell what a rule is worth that it has never seen.
         """
+        from rnnlogic.mining.statistics import rule_statistics, training_queries
         from rnnlogic.predictors.plus.unseen import with_unseen_rules
 
-        given = read_given(rules, self.dataset.vocab).rules
-        most = self.config.mine.queries_per_relation
-        learned = with_unseen_rules(self.learned, given, self.dataset.graph("train"), most)
-        more = RNNLogic(self.config)._take(self.dataset, self.config, learned, self._embedding)
+        given, known = read_given(rules, self.dataset.vocab).rules, self.learned
+        new = RuleSet.from_rules(rule for rule in given if rule not in known.rules)
+        graph, most = self.dataset.graph("train"), self.config.mine.queries_per_relation
+        statistics = rule_statistics(graph, new, training_queries(graph, most, 0))
+        learned = Learned(
+            with_unseen_rules(known.predictor, new),
+            np.append(known.log_prior, np.full(len(new), np.nan)),
+            np.append(known.support, statistics.support),
+            np.append(known.confidence, statistics.confidence),
+        )
+        more = RNNLogic(self.config)._take(self.dataset, self.config, learned)
         more.transfer = self.transfer
         return more
 
     def save(self, folder: str | Path) -> Path:
         """Write a run folder that `load` reads back; it must be new or empty."""
         run = Run.create(folder, self.dataset, self.config)
-        if self._embedding is not None:
-            save_with_run(self._embedding, self.dataset.vocab, run)
+        if self.scorer.embedding is not None:
+            save_with_run(self.scorer.embedding, self.dataset.vocab, run)
         run.finish(self.learned)
         return run.folder
 
@@ -282,8 +283,7 @@ class RNNLogic:
     def load(cls, folder: str | Path) -> RNNLogic:
         """A fitted model from its run folder, which holds or names all it needs."""
         run = Run.open(folder)
-        learned = run.learned()
-        return cls()._take(run.dataset(), run.config(), learned, embedding_of(run))
+        return cls()._take(run.dataset(), run.config(), run.learned(embedding_of(run)))
 
     @property
     def dataset(self) -> Dataset:
@@ -301,15 +301,13 @@ class RNNLogic:
         return _fitted(self._config)
 
     @property
-    def scorer(self) -> AnswerScorer:
-        """The rules as a scorer for `evaluate`."""
-        return _fitted(self._scorer)
+    def scorer(self) -> Predictor:
+        """The predictor, which is a scorer for `evaluate`."""
+        return self.learned.predictor
 
-    def _take(
-        self, dataset: Dataset, config: Config, learned: Learned, embedding: Scorer | None = None
-    ) -> RNNLogic:
-        self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
-        self._scorer, self._calibration = scorer_of(learned, config, embedding), None
+    def _take(self, dataset: Dataset, config: Config, learned: Learned) -> RNNLogic:
+        self._dataset, self._config, self._learned = dataset, config, learned
+        self._calibration = None
         return self
 
     def _info(self, i: int) -> RuleInfo:
@@ -339,7 +337,3 @@ def _fitted(part: Part | None) -> Part:
     if part is None:
         raise RNNLogicError("the model is not fitted yet; call fit(dataset) or RNNLogic.load(folder)")
     return part
-
-
-def _silent(stage: str, done: int, total: int, note: str) -> None:
-    del stage, done, total, note

@@ -12,7 +12,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.family import family, given_rules

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.grounding.conftest import cases

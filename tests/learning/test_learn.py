@@ -9,7 +9,7 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.learn import best_per_head, learn
 from rnnlogic.learning.result import MemoryStore
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from rnnlogic.predictors.scorers import make_scorer, path_model, validation_mrr_by_weight
 
 from rnnlogic.config import Config
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
-from rnnlogic.predictors.paths.scorer import PathRuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.paths.settings import PathSettings
-from rnnlogic.predictors.scorers import make_scorer, path_model, validation_mrr_by_weight
 from tests.family import family, given_rules
 from tests.predictors.paths.oracles import random_embedding
 

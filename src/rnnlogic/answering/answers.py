@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer
+from rnnlogic.predictors.base import AnswerScorer
 
 Known = Literal["drop", "keep"]
 

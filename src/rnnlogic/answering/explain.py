@@ -15,7 +15,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.ranks import Ranks, rank_answers
 from rnnlogic.grounding.paths import Path, paths
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer
+from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.rule import format_rule
 
 DETAILED = 10  # rules for which paths are looked up

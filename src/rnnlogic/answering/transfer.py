@@ -15,6 +15,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.result import FIGURES, Learned
+from rnnlogic.predictors.base import Move
 from rnnlogic.rules.ruleset import RuleSet
 
 EXAMPLES = 5
@@ -64,9 +65,10 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
     lost = np.append(0, np.cumsum(ids[rules.body] < 0))
     kept = (ids[rules.heads] >= 0) & (lost[rules.body_ptr[1:]] == lost[rules.body_ptr[:-1]])
     left = rules.filter(kept)
-    moved = RuleSet(ids[left.heads], left.body_ptr, ids[left.body])
+    move = Move(
+        kept, RuleSet(ids[left.heads], left.body_ptr, ids[left.body]), ids, target.vocab.num_relations
+    )
     figures = {name: getattr(learned, name)[kept] for name in FIGURES}
-    plus = None if learned.plus is None else learned.plus.moved(kept, ids, target.vocab.num_relations)
     there, here = set(target.vocab.relations), set(source.relations)
     report = Transfer(
         tuple(name for name in source.relations if name in there),
@@ -75,7 +77,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
         len(left),
         len(rules) - len(left),
     )
-    return replace(learned, rules=moved, plus=plus, **figures), report
+    return Learned(learned.predictor.moved(move), **figures), report
 
 
 def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities: bool = True) -> Dataset:

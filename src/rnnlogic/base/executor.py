@@ -2,8 +2,8 @@
 
 `map_ordered(function, units, shared)` calls `function(shared, unit)` for every unit and gives the results in
 order. The function stands at the top of a module, units are small, and what all units need (a graph, rules,
-an embedding) is handed over once as `shared`: so the same call can run on threads, in processes or on a cluster,
-and gives the same results. Threads are the only implementation so far; kernels release the GIL.
+an embedding) is handed over once as `shared`: so the same call can run on threads, in processes or on a
+cluster, and gives the same results. Threads are the only implementation so far; kernels release the GIL.
 """
 
 from __future__ import annotations

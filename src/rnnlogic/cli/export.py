@@ -132,7 +132,7 @@ def _check_options(target: Target, relation: str | None, head: str | None, facts
 
 
 def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, head: str | None) -> str:
-    from rnnlogic.predictors.loglinear.scorer import RuleScorer
+    from rnnlogic.predictors.loglinear.predictor import RuleScorer
     from rnnlogic.rules.programs import RANKINGS
 
     vocab = model.dataset.vocab

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import map_ordered
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -220,16 +220,8 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         heads = torch.from_numpy(relations)
         size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
         with torch.inference_mode():
-            tables = self._tables()
-
-        def search(chunk: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-            with torch.inference_mode():  # it holds for one thread
-                found = self._search(tables, chunk, number, width, banned)
-                possible = found.log_prob.isfinite()
-                head = chunk[:, None].expand_as(possible)[possible]
-                return head, found.tokens[possible], found.log_prob[possible]
-
-        parts = list(in_order(search, heads.split(size), threads, lambda _: 0, 1))
+            search = _Search(self, self._tables(), number, width, banned)
+        parts = list(map_ordered(_beams_of, heads.split(size), search, threads))
         head, tokens, log_prob = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
         return RankedRules(self._rule_set(head, tokens), np.asarray(log_prob, dtype=np.float64))
 
@@ -318,7 +310,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
                 state = self._read(tables, state.take(goes_on.nonzero().squeeze(1)), heads[row], last)
         return tokens
 
-    def _search(
+    def search(
         self, tables: _Tables, heads: Tensor, number: int, width: int, banned: Banned | None
     ) -> _Beams:
         """The best finished bodies of heads [c], descending; log p is -inf where there are no more."""
@@ -367,6 +359,25 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         is_body = tokens != self.end
         body_ptr = np.append(0, np.cumsum(is_body.sum(axis=1)))
         return RuleSet(heads.astype(np.int32), body_ptr, tokens[is_body].astype(np.int32))
+
+
+class _Search(NamedTuple):
+    """What the beam searches of all heads share."""
+
+    generator: RuleGenerator
+    tables: _Tables
+    number: int
+    width: int
+    banned: Banned | None
+
+
+def _beams_of(search: _Search, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Head, tokens and log p of the best bodies of some heads."""
+    with torch.inference_mode():  # it holds for one thread
+        found = search.generator.search(search.tables, heads, search.number, search.width, search.banned)
+        possible = found.log_prob.isfinite()
+        head = heads[:, None].expand_as(possible)[possible]
+        return head, found.tokens[possible], found.log_prob[possible]
 
 
 def _take_beams(tokens: Tensor, beams: Tensor) -> Tensor:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.prefixes import PrefixTree
 from rnnlogic.rules.ruleset import RuleSet
@@ -31,18 +32,18 @@ def fit_generator(
     weights: ArrayLike,
     *,
     steps: int,
-    generator: np.random.Generator,
+    random: np.random.Generator,
     learning_rate: float = LEARNING_RATE,
     batch_size: int = BATCH_SIZE,
     per_relation: bool = True,
-    progress: Callable[[int, int, float], None] | None = None,
+    tick: Tick = no_tick,
 ) -> GeneratorFit:
     """Maximise the sum of weights [n] * log p(rule), by Adam with a rate that falls to 0 as a cosine.
 
     With `per_relation` the weights are scaled to the same sum for each head relation, so that rare relations
     learn as much as frequent ones; without, the sum is the paper's, where a relation counts by its instances.
     A batch holds `batch_size` rules drawn by weight, or all of them where there are no more. The net changes
-    in place; Adam starts afresh. `progress(step, steps, loss)` is called after each step.
+    in place; Adam starts afresh.
     """
     rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
     heads, tokens = net.encode(rules)
@@ -51,15 +52,14 @@ def fit_generator(
     optimizer = torch.optim.Adam(net.parameters(), lr=learning_rate, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=max(steps, 1))
     losses = np.zeros(steps)
-    for step, (chosen, share) in enumerate(_batches(shares, steps, batch_size, generator)):
-        loss = -net.weighted_log_prob(tree.levels(chosen, share, thinned, int(generator.integers(thinned))))
+    for step, (chosen, share) in enumerate(_batches(shares, steps, batch_size, random)):
+        loss = -net.weighted_log_prob(tree.levels(chosen, share, thinned, int(random.integers(thinned))))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         schedule.step()
         losses[step] = loss.item()
-        if progress is not None:
-            progress(step + 1, steps, float(losses[step]))
+        tick(step + 1, steps, f"loss {losses[step]:.2f}")
     return GeneratorFit(float(losses[-max(1, steps // 10) :].mean()) if steps else float("nan"), losses)
 
 
@@ -80,7 +80,7 @@ def _shares(
 
 
 def _batches(
-    shares: NDArray[np.float64], steps: int, batch_size: int, generator: np.random.Generator
+    shares: NDArray[np.float64], steps: int, batch_size: int, random: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
     """Different rule ids [b] and their shares [b] of a batch, for each step.
 
@@ -93,6 +93,6 @@ def _batches(
         if len(shares) <= batch_size:
             yield everything
         else:
-            places = (np.arange(batch_size) + generator.random(batch_size)) / batch_size
+            places = (np.arange(batch_size) + random.random(batch_size)) / batch_size
             chosen, counts = np.unique(np.searchsorted(ends, places, side="right"), return_counts=True)
             yield chosen, (counts / batch_size).astype(np.float32)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Feature = Literal["count", "log1p", "binary"]  # n walks, log(1 + n), or 1 if there is any
+from rnnlogic.base.types import Feature
 
 FEATURE_CODES: dict[Feature, int] = {"count": 0, "log1p": 1, "binary": 2}  # as kernels know them
 

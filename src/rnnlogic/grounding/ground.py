@@ -6,35 +6,26 @@ not depend on the number of threads, and neither do results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.executor import default_threads, in_order
+from rnnlogic.base.executor import default_threads, map_ordered
+from rnnlogic.base.recent import Recent
+from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
-from rnnlogic.grounding.features import FEATURE_CODES, Feature
+from rnnlogic.grounding.candidates import Candidates, Scored
+from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
 CHUNK_RESULTS = 1 << 24  # (query, entity, rule) results of one chunk at most, unless one query alone has more
-
-
-@dataclass(frozen=True, eq=False)
-class Candidates:
-    """Answers reached, ascending by query and entity, each with the rules that reach it in a fixed order."""
-
-    query: NDArray[np.int64]  # [c] position in the batch
-    entity: NDArray[np.int32]  # [c]
-    ptr: NDArray[np.int64]  # [c+1] rules of candidate i: ptr[i]:ptr[i+1]
-    rule: NDArray[np.int64]  # [n] rule id
-    count: NDArray[Any]  # [n] walks
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +40,16 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Grounding:
-    """Walk counts of all rules of one relation for a chunk of queries.
+    """Walk counts of all rules of one relation for a chunk of queries, rule by rule.
 
     For query `queries[q]`, rule `rules[k]` reaches entity[ptr[i] : ptr[i + 1]] with i = k * len(queries) + q.
     """
 
+    relation: int
     queries: NDArray[np.int64]  # [q] positions in the batch
-    rules: NDArray[np.int64]  # [k] rule ids
+    heads: NDArray[np.int32]  # [q]
+    ids: NDArray[np.int64]  # [k] ids of the relation's rules, ascending
+    place: NDArray[np.int64]  # [k] for each grounded rule its position among them
     ptr: NDArray[np.int64]  # [k*q+1]
     entity: NDArray[np.int32]  # [n]
     count: NDArray[Any]  # [n] int32, or int64 where 32 bits might not hold a count
@@ -63,6 +57,11 @@ class Grounding:
 
     def __len__(self) -> int:
         return len(self.entity)
+
+    @property
+    def rules(self) -> NDArray[np.int64]:
+        """Ids [k] of the grounded rules, in the order of `ptr`."""
+        return self.ids[self.place]
 
     def columns(self) -> Columns:
         """The results as rows (query, entity, rule, count)."""
@@ -75,44 +74,38 @@ class Grounding:
         query, entity, ptr, body, count = kernels.group_by_candidate(
             self.entity, self.count, self.ptr, len(self.queries), self.num_entities
         )
-        return Candidates(self.queries[query], entity, ptr, self.rules[body], count)
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Scores of the candidates of a chunk of queries: all entities that a rule reaches, at any score."""
-
-    grounding: Grounding
-    feature: Feature
-    ptr: NDArray[np.int64]  # [q+1] candidates of query i: ptr[i]:ptr[i+1]
-    entity: NDArray[np.int32]  # [c]
-    values: NDArray[np.float64]  # [c]
-
-    def __len__(self) -> int:
-        return len(self.grounding)
-
-    @property
-    def queries(self) -> NDArray[np.int64]:
-        """Positions of the chunk's queries in the batch [q]."""
-        return self.grounding.queries
-
-    def fill(self, dense: NDArray[np.float64]) -> None:
-        """Write the scores into dense [batch, E]; other entries stay."""
-        dense[np.repeat(self.queries, np.diff(self.ptr)), self.entity] = self.values
-
-    def add_gradient(self, upstream: NDArray[np.float64], gradient: NDArray[np.float64]) -> None:
-        """Add d sum(upstream * values) / d weights to gradient [rules]; upstream [c]."""
-        g = self.grounding
-        gradient[g.rules] += kernels.weight_gradient(
-            g.entity,
-            g.count,
-            g.ptr,
-            FEATURE_CODES[self.feature],
-            self.ptr,
-            self.entity,
-            np.ascontiguousarray(upstream, np.float64),
-            g.num_entities,
+        return Candidates(
+            self.relation,
+            self.queries,
+            self.heads,
+            np.searchsorted(query, np.arange(len(self.queries) + 1)).astype(np.int64),
+            entity,
+            ptr,
+            self.place.astype(np.int32)[body],
+            count,
+            self.ids,
         )
+
+    def scored(self, weights: NDArray[np.float64], feature: Feature) -> Scored:
+        """Sum of weight [rules of the whole set] times feature over the rules, for every candidate."""
+        ptr, entity, values = kernels.score_candidates(
+            self.entity,
+            self.count,
+            self.ptr,
+            weights[self.rules],
+            FEATURE_CODES[feature],
+            len(self.queries),
+            self.num_entities,
+        )
+        return Scored(self.queries, ptr, entity, values)
+
+
+class _Ready(NamedTuple):
+    """The rules of one relation, made ready."""
+
+    ids: NDArray[np.int64]  # [k] ascending
+    trie: Trie
+    dtype: np.dtype[Any]  # surely holds the counts; float64: none does
 
 
 class _Batch(NamedTuple):
@@ -156,7 +149,7 @@ class Grounder:
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results
         self._chunk_queries = chunk_queries
-        self._prepared = lru_cache(maxsize=None)(self._prepare)
+        self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
 
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
@@ -165,7 +158,8 @@ class Grounder:
 
         `relations` and `hidden` may be one number for all queries; relations without rules give no chunk.
         """
-        for parts in self._chunks(heads, relations, hidden, self._ground):
+        batches = self._batches(heads, relations, hidden)
+        for parts in map_ordered(_ground, batches, self, self.threads, _results, self._chunk_results):
             yield from parts
 
     def scores(
@@ -175,25 +169,26 @@ class Grounder:
         weights: ArrayLike,
         hidden: ArrayLike | None = None,
         feature: Feature = "count",
-    ) -> Iterator[Scores]:
+    ) -> Iterator[Scored]:
         """Sum over rules of weight [rules] times feature for all candidates, a chunk of queries at a time."""
         rule_weights = np.asarray(weights, np.float64)
         if rule_weights.shape != (len(self.rules),) or not np.isfinite(rule_weights).all():
             raise ValueError(f"weights must be {len(self.rules)} finite numbers")
-
-        def score(batch: _Batch) -> list[Scores]:
-            return [self._score(part, rule_weights, feature) for part in self._ground(batch)]
-
-        for parts in self._chunks(heads, relations, hidden, score):
+        batches, shared = self._batches(heads, relations, hidden), (self, rule_weights, feature)
+        for parts in map_ordered(_score, batches, shared, self.threads, _candidates, self._chunk_results):
             yield from parts
 
-    def _chunks(
-        self,
-        heads: ArrayLike,
-        relations: ArrayLike,
-        hidden: ArrayLike | None,
-        work: Callable[[_Batch], Any],
-    ) -> Iterator[Any]:
+    def candidates(
+        self, heads: ArrayLike, relation: int, hidden: ArrayLike | None = None
+    ) -> Iterator[Candidates]:
+        """The results for queries of one relation by candidate answer, a chunk of queries at a time."""
+        return (part.candidates() for part in self.ground(heads, relation, hidden))
+
+    def ready(self, relation: int) -> _Ready:
+        """The rules of a relation as a trie; made once."""
+        return self._ready.get(relation, lambda: _prepare(self.graph, self.rules, relation))
+
+    def _batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Batch]:
         head = np.atleast_1d(np.asarray(heads, np.int32))
         relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
         answer = np.broadcast_to(np.asarray(-1 if hidden is None else hidden, np.int32), head.shape)
@@ -203,13 +198,13 @@ class Grounder:
         for block in np.split(order, np.flatnonzero(np.diff(relation[order])) + 1):
             if len(block) == 0 or len(self.rules.by_head(int(relation[block[0]]))) == 0:
                 continue
-            self._prepared(int(relation[block[0]]))
+            self.ready(int(relation[block[0]]))
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
                 batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
         # Much work first, so that no thread is left alone with a large piece at the end.
         batches.sort(key=lambda batch: -len(batch.positions) * len(self.rules.by_head(batch.relation)))
-        return in_order(work, batches, self.threads, lambda parts: sum(map(len, parts)), self._chunk_results)
+        return batches
 
     def _check(self, head: NDArray[np.int32], relation: NDArray[np.int64]) -> None:
         if len(head) and not (head.min() >= 0 and head.max() < self.graph.num_entities):
@@ -217,22 +212,17 @@ class Grounder:
         if len(head) and not (relation.min() >= 0 and relation.max() < 2 * self.graph.num_relations):
             raise ValueError(f"relations must lie in 0..{2 * self.graph.num_relations - 1}")
 
-    def _prepare(self, relation: int) -> tuple[NDArray[np.int64], Trie, np.dtype[Any]]:
-        """Rule ids in trie order, the trie, and the dtype that surely holds its counts (float64: none)."""
-        ids = self.rules.by_head(relation)
-        bodies = [self.rules[int(i)].body for i in ids]
-        trie = build_trie(bodies)
-        return ids[trie.body], trie, _count_dtype(self.graph, bodies)
-
-    def _ground(self, batch: _Batch) -> list[Grounding]:
-        rules, trie, dtype = self._prepared(batch.relation)
+    def ground_batch(self, batch: _Batch) -> list[Grounding]:
+        """Ground one batch, in halves if it has too many results."""
+        ids, trie, dtype = self.ready(batch.relation)
         if dtype == np.float64:
             self._refuse_overflow(batch, trie)
             dtype = np.dtype(np.int64)
         entity, count, ptr = self._count(batch, trie, dtype, self._chunk_results)
         if len(ptr) == 0:
-            return [part for half in batch.halves() for part in self._ground(half)]
-        return [Grounding(batch.positions, rules, ptr, entity, count, self.graph.num_entities)]
+            return [part for half in batch.halves() for part in self.ground_batch(half)]
+        queries, entities = (batch.positions, batch.heads), self.graph.num_entities
+        return [Grounding(batch.relation, *queries, ids, trie.body, ptr, entity, count, entities)]
 
     def _count(
         self, batch: _Batch, trie: Trie, dtype: np.dtype[Any], limit: int
@@ -255,18 +245,28 @@ class Grounder:
                     f"id {one.heads[0]}: use shorter rules"
                 )
 
-    def _score(self, grounding: Grounding, weights: NDArray[np.float64], feature: Feature) -> Scores:
-        g = grounding
-        ptr, entity, values = kernels.score_candidates(
-            g.entity,
-            g.count,
-            g.ptr,
-            weights[g.rules],
-            FEATURE_CODES[feature],
-            len(g.queries),
-            g.num_entities,
-        )
-        return Scores(grounding, feature, ptr, entity, values)
+
+def _ground(grounder: Grounder, batch: _Batch) -> list[Grounding]:
+    return grounder.ground_batch(batch)
+
+
+def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: _Batch) -> list[Scored]:
+    grounder, weights, feature = shared
+    return [part.scored(weights, feature) for part in grounder.ground_batch(batch)]
+
+
+def _results(parts: list[Grounding]) -> int:
+    return sum(map(len, parts))
+
+
+def _candidates(parts: list[Scored]) -> int:
+    return sum(len(part.entity) for part in parts)
+
+
+def _prepare(graph: Graph, rules: RuleSet, relation: int) -> _Ready:
+    ids = rules.by_head(relation)
+    bodies = [rules[int(i)].body for i in ids]
+    return _Ready(ids, build_trie(bodies), _count_dtype(graph, bodies))
 
 
 def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:

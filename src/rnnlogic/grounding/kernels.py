@@ -16,6 +16,7 @@ from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.trie import Trie
 
+WRONG, ANSWER, LEFT_OUT = 0, 1, 2  # labels of candidates
 _LOG1P = np.log1p(np.arange(1024.0))
 
 
@@ -207,30 +208,6 @@ def score_candidates(
 
 
 @compiled
-def weight_gradient(
-    entity: NDArray[np.int32],
-    count: NDArray[Any],
-    ptr: NDArray[np.int64],
-    feature: int,
-    candidate_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    upstream: NDArray[np.float64],
-    num_entities: int,
-) -> NDArray[np.float64]:
-    """Derivative of sum(upstream * score) of `score_candidates` with respect to each body's weight."""
-    queries = len(candidate_ptr) - 1
-    gradient = np.zeros((len(ptr) - 1) // max(queries, 1))
-    row = np.zeros(num_entities)
-    for q in range(queries):
-        for i in range(candidate_ptr[q], candidate_ptr[q + 1]):
-            row[candidate[i]] = upstream[i]
-        for k in range(len(gradient)):
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                gradient[k] += row[entity[i]] * _feature(count[i], feature)
-    return gradient
-
-
-@compiled
 def group_by_candidate(
     entity: NDArray[np.int32], count: NDArray[Any], ptr: NDArray[np.int64], queries: int, num_entities: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
@@ -266,6 +243,30 @@ def group_by_candidate(
                 size[entity[i]] = place + 1
         size[touched[:reached]] = 0
     return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], body_of, count_of
+
+
+@compiled
+def label_candidates(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    query_ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    leave_out: bool,
+) -> NDArray[np.int8]:
+    """ANSWER for the query's answer, LEFT_OUT for its other known answers if so wanted, else WRONG."""
+    label = np.zeros(len(entity), np.int8)
+    for q in range(len(heads)):
+        known, last = edges_of(graph, relation, heads[q])
+        for c in range(query_ptr[q], query_ptr[q + 1]):
+            while known < last and graph.tails[known] < entity[c]:
+                known += 1
+            if entity[c] == answers[q]:
+                label[c] = ANSWER
+            elif leave_out and known < last and graph.tails[known] == entity[c]:
+                label[c] = LEFT_OUT
+    return label
 
 
 @compiled

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.grounding.trie import Trie
 
 
@@ -104,27 +105,6 @@ def score_candidates(
     )
 
 
-def weight_gradient(
-    entity: NDArray[np.int32],
-    count: NDArray[Any],
-    ptr: NDArray[np.int64],
-    feature: int,
-    candidate_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    upstream: NDArray[np.float64],
-    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
-) -> NDArray[np.float64]:
-    """Derivative of sum(upstream * score) of `score_candidates` with respect to each body's weight."""
-    queries = len(candidate_ptr) - 1
-    gradient = np.zeros((len(ptr) - 1) // max(queries, 1))
-    for body, query, positions in _cells(ptr, queries):
-        own = slice(candidate_ptr[query], candidate_ptr[query + 1])
-        upstream_of = dict(zip(candidate[own].tolist(), upstream[own].tolist(), strict=True))
-        for i in positions:
-            gradient[body] += upstream_of[int(entity[i])] * _feature(count[i], feature)
-    return gradient
-
-
 def group_by_candidate(
     entity: NDArray[np.int32],
     count: NDArray[Any],
@@ -146,6 +126,24 @@ def group_by_candidate(
         np.array([body for bodies in lists for body, _ in bodies], np.int32),
         np.array([n for bodies in lists for _, n in bodies], count.dtype),
     )
+
+
+def label_candidates(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    query_ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    leave_out: bool,
+) -> NDArray[np.int8]:
+    """ANSWER for the query's answer, LEFT_OUT for its other known answers if so wanted, else WRONG."""
+    label: list[int] = []
+    for q, (head, answer) in enumerate(zip(heads.tolist(), answers.tolist(), strict=True)):
+        known = tails_of(graph, relation, head) if leave_out else []
+        candidates = entity[query_ptr[q] : query_ptr[q + 1]].tolist()
+        label += [ANSWER if e == answer else LEFT_OUT if e in known else WRONG for e in candidates]
+    return np.array(label, np.int8)
 
 
 def count_hits(

@@ -7,23 +7,27 @@ over queries equals each rule weighted by how many queries selected it, so selec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.generator.network import RankedRules, RuleGenerator, SampledRules
 from rnnlogic.generator.train import fit_generator
+from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.learning.given import Edits
+from rnnlogic.learning.settings import EMSettings
 from rnnlogic.mining.statistics import training_queries
-from rnnlogic.predictors.loglinear.fit import Solved, Use, Weights, solve_relations
+from rnnlogic.predictors.base import predictor_class
+from rnnlogic.predictors.loglinear.fit import Solved, Weights, gathered, solve_relations
 from rnnlogic.predictors.loglinear.kernels import reward_samples, select_rules
-from rnnlogic.predictors.loglinear.problem import Problem
-from rnnlogic.predictors.paths.scores import PathModel
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -51,30 +55,32 @@ def em_round(
     graph: Graph,
     config: Config,
     threads: int,
-    progress: Callable[[int, int], None] | None = None,
-    paths: PathModel | None = None,
+    tick: Tick = no_tick,
+    embedding: Scorer | None = None,
     edits: Edits | None = None,
 ) -> tuple[EMState, RoundInfo]:
-    """Generate rules, fit the predictor, select rules, teach the generator; `paths` scores paths."""
+    """Generate rules, fit the predictor, select rules, teach a copy of the generator."""
     seed = config.seed * 1000 + state.round + 1
     rules, log_prior = generate(state.generator, graph, config, seed, threads, edits)
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
-    use = _selection(rules, log_prior, config, seed)
-    solved = solve_relations(graph, rules, queries, settings, seed, threads, use, progress, paths)
-    weights, selections = gather(rules, solved)
+    values = predictor_class(config.variant).values(rules, config, embedding)
+    use = Selection(log_prior, config.em, seed)
+    solved = solve_relations(graph, values, queries, settings, seed, threads, use, tick)
+    weights, selections = gathered(len(rules), solved)
     selected, shares = _replayed(state, rules, selections, config.em.replay)
+    generator = copy.deepcopy(state.generator)
     fitted = fit_generator(
-        state.generator,
+        generator,
         selected,
         shares,
         steps=config.generator.tune_steps,
         learning_rate=config.generator.tune_learning_rate,
         batch_size=config.generator.batch_size,
-        generator=np.random.default_rng(seed),
+        random=np.random.default_rng(seed),
     )
     info = RoundInfo(rules, weights, log_prior, _mean_loss(solved), fitted.loss)
-    return EMState(state.round + 1, state.generator, selected, shares), info
+    return EMState(state.round + 1, generator, selected, shares), info
 
 
 def generate(
@@ -89,7 +95,7 @@ def generate(
     relations = np.arange(2 * graph.num_relations)
     banned = None if edits is None else edits.banned
     found: RankedRules | SampledRules
-    if config.em.generate == "beam":
+    if config.em.search == "beam":
         found = generator.beam(relations, config.em.rules, threads=threads, banned=banned)
     else:
         found = generator.sample(relations, config.em.rules, torch.Generator().manual_seed(seed), banned)
@@ -98,30 +104,23 @@ def generate(
     return edits.with_pinned(found.rules, found.log_prob, generator.log_probs)
 
 
-def gather(rules: RuleSet, solved: list[Solved]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weights and selections [rules] from what was solved per relation."""
-    weights, selections = np.zeros(len(rules)), np.zeros(len(rules))
-    for one in solved:
-        weights[one.rules] = one.weights
-        if len(one.extra):
-            selections[one.rules] = one.extra
-    return weights, selections
-
-
-def _selection(rules: RuleSet, log_prior: NDArray[np.float64], config: Config, seed: int) -> Use:
+@dataclass(frozen=True, eq=False)
+class Selection:
     """How a relation's queries choose among its rules: the E-step, or REINFORCE's sampled rewards."""
-    em = config.em
 
-    def select(relation: int, problem: Problem, weights: Weights) -> NDArray[np.float64]:
-        prior = log_prior[rules.by_head(relation)]
-        rng = np.random.default_rng([seed, relation, 1])
-        draws = rng.random(problem.num_queries * em.selected)
+    log_prior: NDArray[np.float64]  # [rules]
+    settings: EMSettings
+    seed: int
+
+    def __call__(self, examples: Candidates, weights: Weights) -> NDArray[np.float64]:
+        """How often each rule of the relation was selected, or its reward."""
+        em, prior = self.settings, self.log_prior[examples.ids]
+        rng = np.random.default_rng([self.seed, examples.relation, 1])
+        draws = rng.random(examples.num_queries * em.selected)
         if em.optimizer == "reinforce":
-            return reward_samples(*problem, weights, prior, em.selected, draws)
+            return reward_samples(*examples.examples, weights, prior, em.selected, draws)
         uniform = draws if em.assignment == "sample" else draws[:0]
-        return select_rules(*problem, weights, em.prior_weight * prior, em.selected, uniform)
-
-    return select
+        return select_rules(*examples.examples, weights, em.prior_weight * prior, em.selected, uniform)
 
 
 def _replayed(

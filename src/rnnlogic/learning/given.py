@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
+from rnnlogic.base.types import Feature
 from rnnlogic.config import Config
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.grounding.features import Feature
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.patterns import Banned, parse_pinned
 from rnnlogic.rules.rule import format_rule

@@ -9,30 +9,42 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.grounding.features import Feature
-from rnnlogic.predictors.plus.parameters import PlusParameters, pack_plus, unpack_plus
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.base.types import Arrays, Feature
+from rnnlogic.config import Config
+from rnnlogic.evaluation.evaluate import Scorer
+from rnnlogic.predictors.base import Predictor, predictor_class
+from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
-Arrays = dict[str, NDArray[Any]]
-FIGURES = ("weights", "log_prior", "support", "confidence")
+FIGURES = ("log_prior", "support", "confidence")
 
 
 @dataclass(frozen=True, eq=False)
 class Learned:
-    """Weighted rules that answer queries."""
+    """A predictor, and figures of its rules."""
 
-    rules: RuleSet
-    weights: NDArray[np.float64]  # [n] psi
+    predictor: Predictor
     log_prior: NDArray[np.float64]  # [n] log-probability under the generator; nan for rules given by hand
     support: NDArray[np.int64]  # [n] training queries whose answer the rule reaches, own fact hidden
     confidence: NDArray[np.float64]  # [n] support / (support + results that are no known answer)
-    feature: Feature
-    answer_weight: float = 0.0  # eta: how much of the embedding's own score is added; 0 without an embedding
-    plus: PlusParameters | None = None  # the network of RNNLogic+
+
+    @property
+    def rules(self) -> RuleSet:
+        """The rules of the predictor."""
+        return self.predictor.rules
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """One number per rule [n]."""
+        return self.predictor.weights
+
+    @property
+    def feature(self) -> Feature:
+        """What weights multiply."""
+        return self.predictor.feature
 
 
 class Store(Protocol):
-    """Where finished stages are kept, so that an interrupted fit goes on where it stopped."""
+    """Where finished stages are kept, so that an interrupted fit resumes where it stopped."""
 
     def load(self, stage: str) -> Arrays | None:
         """What was saved for a stage; None if it is not finished."""
@@ -67,31 +79,16 @@ class MemoryStore:
         self.records.append(dict(record))
 
 
-def pack_rules(rules: RuleSet) -> Arrays:
-    """Rules as arrays."""
-    return {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
-
-
-def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
-    """Rules packed by `pack_rules`."""
-    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), arrays["body"].copy())
-
-
 def pack_learned(learned: Learned) -> Arrays:
-    """Weighted rules as arrays."""
+    """Rules, figures and what the predictor has learned, as arrays."""
     figures = {name: getattr(learned, name) for name in FIGURES}
-    network = {} if learned.plus is None else pack_plus(learned.plus)
-    return pack_rules(learned.rules) | figures | {"answer_weight": np.array(learned.answer_weight)} | network
+    return pack_rules(learned.rules) | figures | learned.predictor.pack()
 
 
-def unpack_learned(arrays: Mapping[str, NDArray[Any]], feature: Feature) -> Learned:
-    """Weighted rules packed by `pack_learned`."""
+def unpack_learned(
+    arrays: Mapping[str, NDArray[Any]], config: Config, embedding: Scorer | None = None
+) -> Learned:
+    """What `pack_learned` packed."""
     figures = {name: arrays[name] for name in FIGURES}
-    answer_weight = float(arrays.get("answer_weight", 0.0))  # runs of earlier versions have none
-    return Learned(
-        rules=unpack_rules(arrays),
-        feature=feature,
-        answer_weight=answer_weight,
-        plus=unpack_plus(arrays),
-        **figures,
-    )
+    kind = predictor_class(config.variant)
+    return Learned(kind.unpack(arrays, unpack_rules(arrays), config, embedding), **figures)

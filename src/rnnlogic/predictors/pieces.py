@@ -1,31 +1,40 @@
-"""Scorers that work on a piece of the queries of one relation at a time, the pieces on threads."""
+"""Predictors that score a piece of the queries of one relation at a time, the pieces side by side."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rnnlogic.base.executor import default_threads, in_order
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.recent import Recent
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder, Grounding
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer, Scored
-
-Sums = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]  # query, entity, score [c]
-NOTHING: Sums = (np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
+from rnnlogic.grounding.candidates import Candidates, Scored
+from rnnlogic.grounding.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder
+from rnnlogic.predictors.base import Predictor
 
 
-class PieceScorer(AnswerScorer):
+class _Piece(NamedTuple):
+    """Some queries of one relation."""
+
+    positions: NDArray[np.int64]  # [q] in the batch
+    relation: int
+    heads: NDArray[np.int32]  # [q]
+    hidden: NDArray[np.int32] | None  # [q]
+
+
+class PiecePredictor(Predictor):
     """Candidates are the entities that a rule reaches; all entities where something else has a say too."""
 
     threads: int | None
-    _grounder: Grounder | None
+    _grounders: Recent[Grounder]
 
     @abstractmethod
-    def sums(self, grounding: Grounding, heads: NDArray[np.int32], relation: int) -> Sums:
-        """Query, entity and score by rules [c] of every candidate that a rule reaches."""
+    def sums(self, candidates: Candidates) -> NDArray[np.float64]:
+        """The score by rules [c] of every candidate that a rule reaches."""
 
     @abstractmethod
     def elsewhere(self, graph: Graph, heads: NDArray[np.int32], relation: int) -> NDArray[np.float64] | None:
@@ -40,49 +49,51 @@ class PieceScorer(AnswerScorer):
         self, graph: Graph, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
     ) -> Iterator[Scored]:
         """Scores of all candidates, a piece of the queries of one relation at a time."""
-        head = np.atleast_1d(np.asarray(heads, np.int32))
-        relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
-        answer = None if hidden is None else np.broadcast_to(np.asarray(hidden, np.int32), head.shape)
-        grounder = self.on(graph)
-
-        def score(piece: NDArray[np.int64]) -> Scored:
-            out_of_sight = None if answer is None else answer[piece]
-            return self._score_piece(grounder, piece, head[piece], int(relation[piece[0]]), out_of_sight)
-
-        threads = self.threads or default_threads()
-        pieces = pieces_by_relation(relation)
-        return in_order(score, pieces, threads, lambda part: len(part.entity), CHUNK_RESULTS)
+        pieces = _pieces(heads, relations, hidden)
+        return map_ordered(_score, pieces, (self, self.on(graph)), self.threads, _size, CHUNK_RESULTS)
 
     def on(self, graph: Graph) -> Grounder:
         """The rules made ready for a graph; the last one is kept. Pieces are grounded on one thread each."""
-        if self._grounder is None or self._grounder.graph is not graph:
-            self._grounder = Grounder(graph, self.rules, threads=1)
-        return self._grounder
+        return self._grounders.get(graph, lambda: Grounder(graph, self.rules, threads=1))
 
-    def _score_piece(
-        self,
-        grounder: Grounder,
-        piece: NDArray[np.int64],
-        heads: NDArray[np.int32],
-        relation: int,
-        hidden: NDArray[np.int32] | None,
-    ) -> Scored:
-        parts = [
-            self.sums(part, heads[part.queries], relation)
-            for part in grounder.ground(heads, relation, hidden)
-        ]
-        query, entity, sums = (np.concatenate(column) for column in zip(NOTHING, *parts, strict=True))
-        rows = self.elsewhere(grounder.graph, heads, relation)
-        if rows is None:
-            return Scored(piece, np.searchsorted(query, np.arange(len(piece) + 1)), entity, sums)
-        unreached = self.unreached(relation)
-        rows += unreached
-        rows[query, entity] += sums - unreached
-        everything = np.tile(np.arange(grounder.graph.num_entities, dtype=np.int32), len(piece))
-        return Scored(piece, np.arange(len(piece) + 1) * rows.shape[1], everything, rows.ravel())
+    def rest(self, graph: Graph, head: int, relation: int, tail: int) -> float | None:
+        """What is added to the score by rules of one answer."""
+        rows = self.elsewhere(graph, np.array([head], np.int32), relation)
+        return None if rows is None else float(rows[0, tail])
 
 
-def pieces_by_relation(relation: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def _score(shared: tuple[PiecePredictor, Grounder], piece: _Piece) -> Scored:
+    predictor, grounder = shared
+    parts = list(grounder.candidates(piece.heads, piece.relation, piece.hidden))
+    query = np.concatenate([np.empty(0, np.int64), *(part.query for part in parts)])
+    entity = np.concatenate([np.empty(0, np.int32), *(part.entity for part in parts)])
+    sums = np.concatenate([np.empty(0), *(predictor.sums(part) for part in parts)])
+    rows = predictor.elsewhere(grounder.graph, piece.heads, piece.relation)
+    size = len(piece.positions)
+    if rows is None:
+        return Scored(piece.positions, np.searchsorted(query, np.arange(size + 1)), entity, sums)
+    unreached = predictor.unreached(piece.relation)
+    rows += unreached
+    rows[query, entity] += sums - unreached
+    everything = np.tile(np.arange(grounder.graph.num_entities, dtype=np.int32), size)
+    return Scored(piece.positions, np.arange(size + 1) * rows.shape[1], everything, rows.ravel())
+
+
+def _size(scored: Scored) -> int:
+    return len(scored.entity)
+
+
+def _pieces(heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Piece]:
+    head = np.atleast_1d(np.asarray(heads, np.int32))
+    relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
+    answer = None if hidden is None else np.broadcast_to(np.asarray(hidden, np.int32), head.shape)
+    return [
+        _Piece(piece, int(relation[piece[0]]), head[piece], None if answer is None else answer[piece])
+        for piece in positions_by_relation(relation)
+    ]
+
+
+def positions_by_relation(relation: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Positions of the queries, at most CHUNK_QUERIES of one relation in each piece."""
     order = np.argsort(relation, kind="stable")
     blocks = np.split(order, np.flatnonzero(np.diff(relation[order])) + 1)

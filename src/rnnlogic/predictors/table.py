@@ -27,28 +27,28 @@ class Entry(NamedTuple):
 
 PREDICTORS: dict[str, Entry] = {
     "rnnlogic": Entry(
-        "rnnlogic.predictors.loglinear.predictor:LogLinear",
+        "rnnlogic.predictors.loglinear.predictor:RuleScorer",
         needs_embedding=False,
         given_rules_suffice=False,
         like=None,
         help="a weighted sum of the rules that reach an answer",
     ),
     "rnnlogic-emb": Entry(
-        "rnnlogic.predictors.paths.predictor:Paths",
+        "rnnlogic.predictors.paths.predictor:PathRuleScorer",
         needs_embedding=True,
         given_rules_suffice=False,
         like=None,
         help="an embedding scores the paths of the rules",
     ),
     "plus": Entry(
-        "rnnlogic.predictors.plus.predictor:Plus",
+        "rnnlogic.predictors.plus.predictor:PlusScorer",
         needs_embedding=False,
         given_rules_suffice=True,
         like=None,
         help="RNNLogic+: a network on top of the rules",
     ),
     "plus-emb": Entry(
-        "rnnlogic.predictors.plus.predictor:Plus",
+        "rnnlogic.predictors.plus.predictor:PlusScorer",
         needs_embedding=True,
         given_rules_suffice=True,
         like="rnnlogic-emb",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.errors import RuleError
+from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.rule import Rule, parse_rule
 
@@ -162,6 +163,16 @@ class RuleSet:
         relations = np.arange(self.heads.max(initial=-1) + 2)
         order.setflags(write=False)
         return order, np.searchsorted(self.heads[order], relations)
+
+
+def pack_rules(rules: RuleSet) -> Arrays:
+    """Rules as arrays."""
+    return {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
+
+
+def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
+    """Rules packed by `pack_rules`."""
+    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), arrays["body"].copy())
 
 
 def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[Rule]:

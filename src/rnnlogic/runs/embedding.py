@@ -14,6 +14,7 @@ from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import settings_for
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import Scorer
+from rnnlogic.predictors.base import predictor_class
 from rnnlogic.runs.folder import EMBEDDING, Run, RunError
 
 # a folder that `rnnlogic embed` made, an embedding in memory, or for plus-emb anything that scores answers
@@ -68,7 +69,7 @@ def save_with_run(embedding: Scorer, vocab: Vocab, run: Run) -> None:
 
 def _foreign(given: Scorer, config: Config, run: Run | None) -> Scorer:
     """A model that is not ours, which takes part by its scores alone."""
-    if config.scores_paths:
+    if predictor_class(config.variant).scores_paths(config):
         raise RNNLogicError(
             f"only RotatE can score paths, and not a {type(given).__name__}: take variant plus-emb with"
             " plus.path_scores=false"

@@ -45,6 +45,7 @@ from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.files import checksum, load_embedding
 from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
 from rnnlogic.rules.rule import format_rule
@@ -148,10 +149,10 @@ class Run:
         self._write(MODEL, json.dumps(self._facts_about(learned), indent=1) + "\n")
         self.note("finished")
 
-    def learned(self) -> Learned:
-        """The rules and weights of a finished fit."""
-        feature = self.about()["feature"]
-        return unpack_learned(self._arrays(self.folder / WEIGHTS), feature)
+    def learned(self, embedding: Scorer | None = None) -> Learned:
+        """What a finished fit has learned; with the embedding that it uses, if it uses one."""
+        self.about()
+        return unpack_learned(self._arrays(self.folder / WEIGHTS), self.config(), embedding)
 
     def about(self) -> dict[str, Any]:
         """What model.json says: versions, seed, feature, number of rules, minutes."""

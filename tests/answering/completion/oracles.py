@@ -8,7 +8,7 @@ from rnnlogic.answering.completion.calibration import Calibration
 from rnnlogic.answering.completion.candidates import FEATURES, LIMIT
 from rnnlogic.answering.completion.probability import ProbabilityModel, Reliability
 from rnnlogic.data.graph import Graph
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 

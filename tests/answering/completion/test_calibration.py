@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.answering.completion import calibration as module
 from rnnlogic.answering.completion.calibration import calibrate
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from tests.family import family, given_rules
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rnnlogic.predictors.loglinear.problem import build_problem
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.features import feature_values
@@ -9,9 +10,8 @@ from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.fit import discounted, fit_weights, initial_weights, solve_relations
 from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, loss_and_gradient
-from rnnlogic.predictors.loglinear.problem import build_problem
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.paths.scores import PathModel
+from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.predictors.paths.oracles import path_score, random_embedding

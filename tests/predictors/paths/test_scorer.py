@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
-from rnnlogic.predictors.paths.scorer import PathRuleScorer
-from rnnlogic.predictors.paths.scores import PathModel
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.predictors.paths.model import PathModel
+from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.grounding.conftest import ENTITIES, RELATIONS, cases, entities, relation_ids

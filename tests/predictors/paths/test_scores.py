@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnlogic.predictors.paths.scores import PathModel, Results
+from rnnlogic.predictors.paths.model import PathModel, Results
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.predictors.paths.oracles import path_score, random_embedding

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from rnnlogic.predictors.loglinear.problem import build_problem
 
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.kernels import ANSWER, WRONG
-from rnnlogic.predictors.loglinear.problem import build_problem
 from rnnlogic.predictors.plus.examples import Examples, gather_segments
 from rnnlogic.predictors.plus.settings import PlusSettings
 from tests.family import family, given_rules

@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rnnlogic.predictors.plus.eta import best_weights, reciprocal_ranks
+from rnnlogic.predictors.scorers import path_model
 
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.predictors.loglinear.scorer import reaching
+from rnnlogic.predictors.base import reaching
 from rnnlogic.predictors.paths.settings import PathSettings
-from rnnlogic.predictors.plus.eta import best_weights, reciprocal_ranks
 from rnnlogic.predictors.plus.parameters import PlusParameters
-from rnnlogic.predictors.plus.scorer import PlusScorer
-from rnnlogic.predictors.scorers import path_model
+from rnnlogic.predictors.plus.predictor import PlusScorer
 from tests.family import family, given_rules
 from tests.predictors.paths.oracles import path_score, random_embedding
 

@@ -34,7 +34,7 @@ from rnnlogic.answering.completion.probability import (
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer
+from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.ruleset import RuleSet
 
 QUESTIONS = 100_000  # sampled, besides those with validation facts

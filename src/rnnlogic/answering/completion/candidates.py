@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer, Scored
+from rnnlogic.grounding.candidates import Scored
+from rnnlogic.predictors.base import AnswerScorer
 
 FEATURES = (
     "score",

@@ -22,7 +22,7 @@ from rnnlogic.answering.explain import named_facts
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path, paths
-from rnnlogic.predictors.loglinear.scorer import AnswerScorer
+from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.rule import Rule, format_rule
 
 SPARE = 4  # facts that get a second look for each one wanted

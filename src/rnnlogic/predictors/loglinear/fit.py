@@ -1,24 +1,30 @@
-"""The log-linear predictor: psi of every rule, one small convex problem per head relation."""
+"""The weights psi of all rules: one small convex problem per head relation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
-from rnnlogic.base.executor import default_threads, in_order
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.candidates import Candidates, joined
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.mining.statistics import Queries
-from rnnlogic.predictors.loglinear.kernels import ANSWER, loss_and_gradient, rule_margins
-from rnnlogic.predictors.loglinear.problem import Problem, build_problem
+from rnnlogic.grounding.kernels import ANSWER
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.kernels import loss_and_gradient, rule_margins
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.paths.scores import PathModel
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.predictors.values import RuleValues
+
+if TYPE_CHECKING:
+    from rnnlogic.predictors.base import Task
 
 Weights = NDArray[np.float64]  # [rules of a relation]
 
@@ -30,98 +36,137 @@ class Solved(NamedTuple):
     rules: NDArray[np.int64]  # rule ids
     weights: Weights
     loss: float  # mean -log p(answer) over the queries whose answer is reached
-    extra: NDArray[np.float64]  # what `use` made of the problem, e.g. selection counts [rules]
+    extra: NDArray[np.float64]  # what `use` made of the examples, e.g. selection counts [rules]
 
 
-Use = Callable[[int, Problem, Weights], NDArray[np.float64]]
+# Looks at the examples of a relation and its weights before they are dropped; picklable
+Use = Callable[[Candidates, Weights], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    """What the problems of all relations share."""
+
+    grounder: Grounder
+    settings: LogLinearSettings
+    seed: int
+    values: RuleValues
+    use: Use | None
+
+
+def learn_weights(task: Task, values: RuleValues) -> Weights:
+    """psi [rules] of the rules of `values`, learned on the training queries of a task."""
+    graph, config = task.dataset.graph("train"), task.config
+    queries = training_queries(graph, None, config.seed)
+    tick = partial(task.progress, "weights")
+    solved = solve_relations(graph, values, queries, config.predictor, config.seed, task.threads, tick=tick)
+    return gathered(len(values.rules), solved)[0]
 
 
 def solve_relations(
     graph: Graph,
-    rules: RuleSet,
+    values: RuleValues,
     queries: Queries,
     settings: LogLinearSettings,
     seed: int,
     threads: int | None = None,
     use: Use | None = None,
-    progress: Callable[[int, int], None] | None = None,
-    paths: PathModel | None = None,
+    tick: Tick = no_tick,
 ) -> list[Solved]:
-    """Fit psi of all rules, relation by relation; `use` may look at a solved problem before it is dropped.
-
-    With `paths` the embedding scores paths; else all count alike.
-    """
-    grounder = Grounder(graph, rules, threads=1)
+    """Fit psi of all rules, relation by relation; `use` may look at the examples before they are dropped."""
+    rules = values.rules
     starts = np.append(np.flatnonzero(np.diff(queries[:, 1], prepend=-1)), len(queries))
     blocks = [queries[a:b] for a, b in pairwise(starts)]
     blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
-
-    def solve(block: Queries) -> Solved:
-        relation = int(block[0, 1])
-        rng = np.random.default_rng([seed, relation])
-        picked = rng.permutation(len(block))[: settings.queries_per_relation]
-        leave_out = settings.other_answers == "exclude"
-        problem = build_problem(
-            grounder, block[picked], settings.feature, leave_out, settings.results_per_relation, paths
-        )
-        ids = rules.by_head(relation)
-        weights, loss = fit_weights(discounted(problem, settings.answer_discount), len(ids), settings, rng)
-        extra = np.empty(0) if use is None else use(relation, problem, weights)
-        return Solved(relation, ids, weights, loss, extra)
-
+    job = _Job(Grounder(graph, rules, threads=1), settings, seed, values, use)
     solved = []
-    for result in in_order(solve, blocks, threads or default_threads(), lambda _: 0, 1):
+    for result in map_ordered(_solve, blocks, job, threads):
         solved.append(result)
-        if progress is not None:
-            progress(len(solved), len(blocks))
+        tick(len(solved), len(blocks))
     return solved
 
 
+def gathered(num_rules: int, solved: list[Solved]) -> tuple[Weights, NDArray[np.float64]]:
+    """Weights and extras [rules] from what was solved per relation."""
+    weights, extras = np.zeros(num_rules), np.zeros(num_rules)
+    for one in solved:
+        weights[one.rules] = one.weights
+        if len(one.extra):
+            extras[one.rules] = one.extra
+    return weights, extras
+
+
+def _solve(job: _Job, block: Queries) -> Solved:
+    """Fit psi of the rules of one relation on its training queries."""
+    settings, relation = job.settings, int(block[0, 1])
+    rng = np.random.default_rng([job.seed, relation])
+    picked = rng.permutation(len(block))[: settings.queries_per_relation]
+    leave_out = settings.other_answers == "exclude"
+    found = examples(job.grounder, block[picked], job.values, leave_out, settings.results_per_relation)
+    weights, loss = fit_weights(discounted(found, settings.answer_discount), settings, rng)
+    extra = np.empty(0) if job.use is None else job.use(found, weights)
+    return Solved(relation, found.ids, weights, loss, extra)
+
+
+def examples(
+    grounder: Grounder, queries: Queries, values: RuleValues, leave_out: bool, most_results: int
+) -> Candidates:
+    """Ground training queries of one relation, each with its own fact hidden; with values and labels.
+
+    Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
+    `leave_out` keeps other known answers of a query out of its candidates' softmax.
+    """
+    parts: list[Candidates] = []
+    results, used = 0, 0
+    for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), queries[:, 2]):
+        parts.append(grounding.candidates())
+        results += len(grounding)
+        used = int(grounding.queries[-1]) + 1
+        if results >= most_results:
+            break
+    found = joined(parts)
+    return found.labelled(grounder.graph, queries[:used, 2], leave_out).valued(values.examples(found))
+
+
 def fit_weights(
-    problem: Problem, num_rules: int, settings: LogLinearSettings, rng: np.random.Generator
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator
 ) -> tuple[Weights, float]:
     """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by L-BFGS; returns psi and the mean loss.
 
     With a weight_limit every psi stays between minus and plus that.
     """
-
-    def objective(weights: Weights) -> tuple[float, Weights]:
-        loss, gradient = loss_and_gradient(*problem, weights)
-        penalty = settings.weight_decay / 2 * float(weights @ weights)
-        return loss + penalty, gradient + settings.weight_decay * weights
-
-    start = initial_weights(problem, num_rules, settings, rng)
+    start = initial_weights(found, settings, rng)
     limits = {"maxfun": settings.steps, "maxiter": settings.steps}
     most = settings.weight_limit
     bounds = None if most is None else Bounds(-most, most)
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
-    weights: Weights = found.x
-    loss, _ = loss_and_gradient(*problem, weights)
-    return weights, loss / max(1, _answers_reached(problem))
+    objective = partial(_objective, found, settings.weight_decay)
+    solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
+    weights: Weights = solution.x
+    loss, _ = loss_and_gradient(*found.examples, weights)
+    return weights, loss / max(1, int((found.label == ANSWER).sum()))
 
 
-def discounted(problem: Problem, factor: float) -> Problem:
-    """The problem with the answers' values multiplied with a factor."""
+def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float, Weights]:
+    loss, gradient = loss_and_gradient(*found.examples, weights)
+    return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
+
+
+def discounted(found: Candidates, factor: float) -> Candidates:
+    """The examples with the answers' values multiplied by a factor."""
     if factor == 1:
-        return problem
-    of_answer = np.repeat(problem.label == ANSWER, np.diff(problem.candidate_ptr))
-    return problem._replace(value=np.where(of_answer, np.float32(factor) * problem.value, problem.value))
+        return found
+    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr))
+    return replace(found, value=np.where(of_answer, np.float32(factor) * found.value, found.value))
 
 
-def initial_weights(
-    problem: Problem, num_rules: int, settings: LogLinearSettings, rng: np.random.Generator
-) -> Weights:
+def initial_weights(found: Candidates, settings: LogLinearSettings, rng: np.random.Generator) -> Weights:
     """Start values of psi: zero, small random numbers, or the paper's mean margin of the rule."""
+    num_rules = len(found.ids)
     if settings.initial == "zero":
         return np.zeros(num_rules)
     if settings.initial == "random":
         return rng.normal(scale=0.01, size=num_rules)
     total = np.zeros(num_rules)
-    for q in range(problem.num_queries):
-        first, last = problem.query_ptr[q], problem.query_ptr[q + 1]
-        total += rule_margins(first, last, *problem[1:], num_rules)[1]
-    return total / max(problem.num_queries, 1)
-
-
-def _answers_reached(problem: Problem) -> int:
-    return int((problem.label == ANSWER).sum())
+    for first, last in pairwise(found.query_ptr):
+        total += rule_margins(first, last, *found.examples[1:], num_rules)[1]
+    return total / max(found.num_queries, 1)

@@ -8,34 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
-from rnnlogic.data.graph import GraphArrays
-from rnnlogic.grounding.kernels import edges_of
-
-WRONG, ANSWER, LEFT_OUT = 0, 1, 2  # labels of candidates
-
-
-@compiled
-def label_candidates(
-    graph: GraphArrays,
-    relation: int,
-    heads: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    query_ptr: NDArray[np.int64],
-    entity: NDArray[np.int32],
-    leave_out: bool,
-) -> NDArray[np.int8]:
-    """ANSWER for the query's answer, LEFT_OUT for its other known answers if so wanted, else WRONG."""
-    label = np.zeros(len(entity), np.int8)
-    for q in range(len(heads)):
-        known, last = edges_of(graph, relation, heads[q])
-        for c in range(query_ptr[q], query_ptr[q + 1]):
-            while known < last and graph.tails[known] < entity[c]:
-                known += 1
-            if entity[c] == answers[q]:
-                label[c] = ANSWER
-            elif leave_out and known < last and graph.tails[known] == entity[c]:
-                label[c] = LEFT_OUT
-    return label
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
 
 
 @compiled

@@ -8,29 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.data.graph import GraphArrays
-from rnnlogic.grounding.reference import tails_of
-from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
 
 Floats = NDArray[np.float64]
-
-
-def label_candidates(
-    graph: GraphArrays,
-    relation: int,
-    heads: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    query_ptr: NDArray[np.int64],
-    entity: NDArray[np.int32],
-    leave_out: bool,
-) -> NDArray[np.int8]:
-    """ANSWER for the query's answer, LEFT_OUT for its other known answers if so wanted, else WRONG."""
-    label: list[int] = []
-    for q, (head, answer) in enumerate(zip(heads.tolist(), answers.tolist(), strict=True)):
-        known = tails_of(graph, relation, head) if leave_out else []
-        candidates = entity[query_ptr[q] : query_ptr[q + 1]].tolist()
-        label += [ANSWER if e == answer else LEFT_OUT if e in known else WRONG for e in candidates]
-    return np.array(label, np.int8)
 
 
 def candidate_features(

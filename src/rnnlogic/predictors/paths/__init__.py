@@ -1,1 +1,1 @@
-"""Scores of paths by an embedding: how close the turned head comes to the end."""
+"""RNNLogic with embeddings: RotatE scores the paths of rules, and answers as one more voice."""

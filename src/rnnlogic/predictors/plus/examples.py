@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.features import Feature
-from rnnlogic.grounding.ground import Grounder, Grounding
-from rnnlogic.mining.statistics import Queries, training_queries
-from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, WRONG, label_candidates
-from rnnlogic.predictors.paths.scores import PathModel, Results
-from rnnlogic.predictors.plus.scorer import RuleValues
+from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.predictors.values import RuleValues
 
 
-class Batch(NamedTuple):
-    """Queries of one relation, and candidates of each with the rules that reach them.
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Queries of one relation with some of their candidates, and what the network shall make of them.
 
     A candidate that no rule reaches stands for all such entities.
     """
 
-    relation: int
-    query_ptr: NDArray[np.int64]  # [q+1] candidates of each query
-    candidate_ptr: NDArray[np.int64]  # [c+1] rules of each candidate
-    rule: NDArray[np.integer]  # [n] position among the rules of the relation; 16 bits where they suffice
-    value: NDArray[np.float32]  # [n] the rule's feature, for the network
+    candidates: Candidates  # rule: 16 bits where they suffice
     offset: NDArray[np.float32]  # [c] log of how many entities a candidate stands for
     target: NDArray[np.float32]  # [c] sums to 1 over the candidates of a query
     linear: NDArray[np.float32]  # [c] score by RNNLogic; zeros if psi is trained or has no part
@@ -41,7 +35,7 @@ class Batch(NamedTuple):
     @property
     def num_queries(self) -> int:
         """Number of queries."""
-        return len(self.query_ptr) - 1
+        return self.candidates.num_queries
 
 
 class _Chosen(NamedTuple):
@@ -52,82 +46,55 @@ class _Chosen(NamedTuple):
     target: NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Examples:
     """Makes batches of the training queries."""
 
     graph: Graph
-    rules: RuleSet
     psi: NDArray[np.float64]  # [rules] tells which candidates are strong
-    feature: Feature
+    values: RuleValues
     settings: PlusSettings
     seed: int
-    paths: PathModel | None = None
 
-    @cached_property
-    def _places(self) -> NDArray[np.integer]:
-        """Position [rules] of every rule among those of its relation."""
-        most = np.bincount(self.rules.heads).max(initial=0)
-        kind: Any = np.uint16 if most < 1 << 16 else np.int32
-        places: NDArray[np.integer] = np.empty(len(self.rules), kind)
-        for relation in self.rules.head_relations():
-            ids = self.rules.by_head(int(relation))
-            places[ids] = np.arange(len(ids))
-        return places
-
-    def batches(self, threads: int, progress: Callable[[int, int], None] | None = None) -> list[Batch]:
+    def batches(self, threads: int, tick: Tick = no_tick) -> list[Batch]:
         """Batches of all relations that have rules; the same for any number of threads."""
+        rules = self.values.rules
         queries = training_queries(self.graph, self.settings.queries_per_relation, self.seed)
         starts = np.flatnonzero(np.diff(queries[:, 1], prepend=-1))
         blocks = [block for block in np.split(queries, starts[1:]) if len(block)]
-        blocks = [block for block in blocks if len(self.rules.by_head(int(block[0, 1])))]
-        grounder = Grounder(self.graph, self.rules, threads=1, chunk_queries=self.settings.batch_queries)
-        values = RuleValues(self.rules, self.feature, self.paths)
+        blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
+        grounder = Grounder(self.graph, rules, threads=1, chunk_queries=self.settings.batch_queries)
         batches: list[Batch] = []
-        work = in_order(lambda block: self.batches_of(grounder, values, block), blocks, threads, len, 10**6)
-        for done, made in enumerate(work, start=1):
+        for done, made in enumerate(map_ordered(_batches_of, blocks, (self, grounder), threads), start=1):
             batches += made
-            if progress is not None:
-                progress(done, len(blocks))
+            tick(done, len(blocks))
         return batches
 
-    def batches_of(self, grounder: Grounder, values: RuleValues, queries: Queries) -> list[Batch]:
-        """The batches of queries of one relation."""
-        relation = int(queries[0, 1])
-        rng = np.random.default_rng([self.seed, relation])
-        queries = queries[rng.permutation(len(queries))]
-        made = []
-        for grounding in grounder.ground(queries[:, 0], relation, queries[:, 2]):
-            batch = self._batch(grounding, values, queries[grounding.queries], rng)
-            if batch.num_queries:
-                made.append(batch)
-        return made
-
-    def _batch(
-        self, grounding: Grounding, values: RuleValues, queries: Queries, rng: np.random.Generator
-    ) -> Batch:
-        found, relation = grounding.candidates(), int(queries[0, 1])
-        heads, answers = np.ascontiguousarray(queries[:, 0]), np.ascontiguousarray(queries[:, 2])
-        query_ptr = np.append(np.searchsorted(found.query, grounding.queries), len(found.query))
-        label = label_candidates(self.graph.arrays, relation, heads, answers, query_ptr, found.entity, True)
-        results = Results(heads, query_ptr, found.entity, found.ptr, found.rule)
-        value, phi = values(relation, found.count, results)
-        weighted = self.psi[found.rule] * (value if phi is None else value * phi)
-        sums = np.add.reduceat(weighted, found.ptr[:-1]) if len(value) else np.empty(0)
+    def batch(self, found: Candidates, answers: NDArray[np.int32], rng: np.random.Generator) -> Batch:
+        """A batch of grounded queries with these answers [q]."""
+        label = found.labelled(self.graph, answers, True).label
+        value, phi = self.values.features(found).astype(np.float32), self.values.phi(found)
+        weighted = self.psi[found.rule_id] * (value if phi is None else value * phi)
+        sums = sums_by_candidate(weighted, found.candidate_ptr)
         parts = [
             self._choose(int(first), label[first:last], sums[first:last], rng)
-            for first, last in pairwise(query_ptr)
+            for first, last in pairwise(found.query_ptr)
         ]
-        parts = [part for part in parts if part.target.any()]
+        used = np.array([bool(part.target.any()) for part in parts], bool)
+        parts = [part for part, is_used in zip(parts, used, strict=True) if is_used]
         chosen = np.concatenate([np.empty(0, np.int64), *(part.candidate for part in parts)])
-        taken, ptr = gather_segments(found.ptr, chosen)
-        place = self._places[found.rule[taken]]
+        taken, ptr = gather_segments(found.candidate_ptr, chosen)
+        kept = replace(
+            found,
+            queries=found.queries[used],
+            heads=found.heads[used],
+            query_ptr=np.cumsum([0, *(len(part.candidate) for part in parts)]),
+            entity=np.append(found.entity, np.int32(-1))[chosen],
+            candidate_ptr=ptr,
+            rule=found.rule[taken].astype(np.uint16 if len(found.ids) < 1 << 16 else np.int32),
+        )
         return Batch(
-            relation,
-            np.cumsum([0, *(len(part.candidate) for part in parts)]),
-            ptr,
-            place,
-            value[taken],
+            kept.valued(value[taken]),
             np.concatenate([np.empty(0, np.float32), *(part.offset for part in parts)]),
             np.concatenate([np.empty(0, np.float32), *(part.target for part in parts)]),
             self._linear(sums, chosen),
@@ -166,6 +133,17 @@ class Examples:
         smoothing = self.settings.label_smoothing
         shares: NDArray[np.float32] = (1 - smoothing) * target / target.sum()
         return shares + np.float32(smoothing / len(target))
+
+
+def _batches_of(shared: tuple[Examples, Grounder], queries: Queries) -> list[Batch]:
+    """The batches of queries of one relation."""
+    examples, grounder = shared
+    relation = int(queries[0, 1])
+    rng = np.random.default_rng([examples.seed, relation])
+    queries = queries[rng.permutation(len(queries))]
+    found = grounder.candidates(queries[:, 0], relation, queries[:, 2])
+    made = [examples.batch(part, queries[part.queries, 2], rng) for part in found]
+    return [batch for batch in made if batch.num_queries]
 
 
 def gather_segments(

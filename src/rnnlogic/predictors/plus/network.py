@@ -2,77 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
 from rnnlogic.predictors.plus.parameters import PlusParameters, scales
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.ruleset import RuleSet
 
 
-class Segments(Protocol):
-    """Candidates and the rules that reach them; a `Batch` is one."""
-
-    @property
-    def candidate_ptr(self) -> NDArray[np.int64]:
-        """[c+1] rules of each candidate."""
-
-    @property
-    def rule(self) -> NDArray[np.integer]:
-        """[n] row of the rule's vector."""
-
-    @property
-    def value(self) -> NDArray[np.float32]:
-        """[n]."""
-
-
 class _SumRules(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, vectors: Tensor, segments: Segments) -> Tensor:
-        ctx.segments, ctx.vectors = segments, vectors.detach().numpy()
-        return torch.from_numpy(sum_rules(*_columns(segments), ctx.vectors))
+    def forward(ctx: Any, vectors: Tensor, candidates: Candidates) -> Tensor:
+        ctx.candidates, ctx.vectors = candidates, vectors.detach().numpy()
+        return torch.from_numpy(sum_rules(*_columns(candidates), ctx.vectors))
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
         (up,) = upstream
-        gradient = sum_rules_gradient(*_columns(ctx.segments), ctx.vectors, up.contiguous().numpy())
+        gradient = sum_rules_gradient(*_columns(ctx.candidates), ctx.vectors, up.contiguous().numpy())
         return torch.from_numpy(gradient), None
 
 
 class _PnaRules(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
-    def forward(ctx: Any, vectors: Tensor, segments: Segments) -> Tensor:
-        ctx.segments, ctx.vectors = segments, vectors.detach().numpy()
-        ctx.features = pna_rules(*_columns(segments), ctx.vectors)
+    def forward(ctx: Any, vectors: Tensor, candidates: Candidates) -> Tensor:
+        ctx.candidates, ctx.vectors = candidates, vectors.detach().numpy()
+        ctx.features = pna_rules(*_columns(candidates), ctx.vectors)
         return torch.from_numpy(ctx.features)
 
     @staticmethod
     def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
         (up,) = upstream
-        columns = _columns(ctx.segments)
+        columns = _columns(ctx.candidates)
         gradient = pna_rules_gradient(*columns, ctx.vectors, ctx.features, up.contiguous().numpy())
         return torch.from_numpy(gradient), None
 
 
-def sum_of_rules(vectors: Tensor, segments: Segments) -> Tensor:
+def sum_of_rules(vectors: Tensor, candidates: Candidates) -> Tensor:
     """Sums [c, D] of value * vector over the rules of each candidate; vectors [K, D]."""
-    result: Tensor = _SumRules.apply(vectors, segments)
+    result: Tensor = _SumRules.apply(vectors, candidates)
     return result
 
 
-def pna_of_rules(vectors: Tensor, segments: Segments) -> Tensor:
+def pna_of_rules(vectors: Tensor, candidates: Candidates) -> Tensor:
     """Mean, smallest, largest, standard deviation [c, 4D] of value * vector over each candidate's rules."""
-    result: Tensor = _PnaRules.apply(vectors, segments)
+    result: Tensor = _PnaRules.apply(vectors, candidates)
     return result
 
 
-def _columns(segments: Segments) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    return segments.candidate_ptr, segments.rule, segments.value
+def _columns(candidates: Candidates) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    return candidates.candidate_ptr, candidates.rule, candidates.value
 
 
 class BodyEncoder(nn.Module):  # type: ignore[misc]
@@ -109,7 +94,18 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
     ) -> None:
         """`num_relations` counts inverses too. At first scores are 0, or the sum of psi if it is trained."""
         super().__init__()
-        torch.manual_seed(seed)
+        with torch.random.fork_rng(devices=[]):  # the state of others stays as it is
+            torch.manual_seed(seed)
+            self._build(rules, num_relations, psi, usual_degree, settings)
+
+    def _build(
+        self,
+        rules: RuleSet,
+        num_relations: int,
+        psi: NDArray[np.float64],
+        usual_degree: float,
+        settings: PlusSettings,
+    ) -> None:
         self.rules, self.settings, self.usual_degree = rules, settings, usual_degree
         self.ids = {int(r): rules.by_head(int(r)) for r in rules.head_relations()}
         dim, hidden = settings.dim, settings.hidden
@@ -139,12 +135,13 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         own: Tensor = self.vectors[str(relation)]
         return own
 
-    def forward(self, relation: int, segments: Segments, drops: torch.Generator | None = None) -> Tensor:
-        """Scores [c] of candidates of queries of one relation; `drops` draws the units left out."""
+    def forward(self, candidates: Candidates, drops: torch.Generator | None = None) -> Tensor:
+        """Scores [c] of candidates; `drops` draws the units left out."""
+        relation = candidates.relation
         aggregate = pna_of_rules if self.settings.aggregator == "pna" else sum_of_rules
-        features = aggregate(self.rule_vectors(relation), segments)  # [c, F]
+        features = aggregate(self.rule_vectors(relation), candidates)  # [c, F]
         by_scale = torch.einsum("cf,sfh->csh", features, self.layer)
-        degree = np.diff(segments.candidate_ptr)
+        degree = np.diff(candidates.candidate_ptr)
         scale = torch.from_numpy(scales(degree, self.usual_degree)[: len(self.layer)].T)  # [c, S]
         hidden = torch.einsum("cs,csh->ch", scale.to(by_scale.dtype), by_scale)
         hidden = torch.relu(hidden + self.by_relation(self.relation.weight[relation]))
@@ -153,7 +150,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
             hidden = hidden * kept / (1 - self.settings.dropout)
         scores: Tensor = hidden @ self.output
         if self.settings.linear == "trained":
-            scores = scores + sum_of_rules(self.psi[str(relation)][:, None], segments)[:, 0]
+            scores = scores + sum_of_rules(self.psi[str(relation)][:, None], candidates)[:, 0]
         return scores
 
     def parameters_of(self, relation: int) -> list[Tensor]:
@@ -167,12 +164,12 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         tables = ("psi.", "vectors.")
         return [p for name, p in self.named_parameters() if not name.startswith(tables)]
 
-    def as_arrays(self, answer_weight: NDArray[np.float64]) -> PlusParameters:
+    def as_arrays(self, eta: NDArray[np.float64]) -> PlusParameters:
         """What was learned, free of torch; with eta [2R]."""
         with torch.no_grad():
-            return self._as_arrays(answer_weight)
+            return self._as_arrays(eta)
 
-    def _as_arrays(self, answer_weight: NDArray[np.float64]) -> PlusParameters:
+    def _as_arrays(self, eta: NDArray[np.float64]) -> PlusParameters:
         size = len(self.rules)
         vectors, psi = np.zeros((size, self.settings.dim), np.float32), np.zeros(size, np.float32)
         for relation, ids in self.ids.items():
@@ -188,7 +185,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
             self.layer.numpy().copy(),
             self.output.numpy().copy(),
             self.usual_degree,
-            answer_weight,
+            eta,
             encoder,
         )
 

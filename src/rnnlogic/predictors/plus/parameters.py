@@ -15,7 +15,7 @@ Aggregator = Literal["pna", "sum"]
 Floats = NDArray[np.float32]
 
 CANDIDATES = 1 << 9  # whose features are held at once
-ARRAYS = ("vectors", "psi", "relations", "layer", "output", "answer_weight")
+ARRAYS = ("vectors", "psi", "relations", "layer", "output", "eta")
 PREFIX, ENCODER = "plus.", "plus.encoder."
 
 
@@ -30,7 +30,7 @@ class PlusParameters:
     layer: Floats  # [S, F, H] from features of a candidate to hidden units, for each of S scales
     output: Floats  # [H]
     usual_degree: float  # mean of log(1 + number of rules) over candidates in training
-    answer_weight: NDArray[np.float64]  # [2R] eta: how much of the embedding's own score is added
+    eta: NDArray[np.float64]  # [2R] how much of the embedding's own score is added
     encoder: dict[str, NDArray[Any]] = field(default_factory=dict)  # LSTM that makes vectors, if there is one
 
     def rule_scores(
@@ -66,19 +66,12 @@ class PlusParameters:
 
         The LSTM stays behind: it knows the old ids.
         """
-        known = new_ids >= 0
-
-        def by_new_id(values: NDArray[Any]) -> NDArray[Any]:
-            moved = np.zeros((2 * num_relations, *values.shape[1:]), values.dtype)
-            moved[new_ids[known]] = values[known]
-            return moved
-
         return replace(
             self,
             vectors=self.vectors[kept],
             psi=self.psi[kept],
-            relations=by_new_id(self.relations),
-            answer_weight=by_new_id(self.answer_weight),
+            relations=_by_new_id(self.relations, new_ids, num_relations),
+            eta=_by_new_id(self.eta, new_ids, num_relations),
             encoder={},
         )
 
@@ -95,6 +88,14 @@ class PlusParameters:
         return scores
 
 
+def _by_new_id(values: NDArray[Any], new_ids: NDArray[np.int32], num_relations: int) -> NDArray[Any]:
+    """Rows [2R] of relations put in the places of their new ids; zeros for relations that are new."""
+    known = new_ids >= 0
+    moved = np.zeros((2 * num_relations, *values.shape[1:]), values.dtype)
+    moved[new_ids[known]] = values[known]
+    return moved
+
+
 def scales(degree: NDArray[np.int64], usual: float) -> Floats:
     """PNA's scalers [3, c] of candidates that `degree` rules reach: 1, amplification, attenuation."""
     amplified = np.log1p(np.maximum(degree, 1)) / usual
@@ -108,10 +109,8 @@ def pack_plus(parameters: PlusParameters) -> dict[str, NDArray[Any]]:
     return arrays | encoder | {PREFIX + "usual_degree": np.array(parameters.usual_degree)}
 
 
-def unpack_plus(arrays: Mapping[str, NDArray[Any]]) -> PlusParameters | None:
-    """Parameters packed by `pack_plus`; None if there are none."""
-    if PREFIX + "layer" not in arrays:
-        return None
+def unpack_plus(arrays: Mapping[str, NDArray[Any]]) -> PlusParameters:
+    """Parameters packed by `pack_plus`."""
     own = {name: arrays[PREFIX + name] for name in ARRAYS}
     encoder = {
         name.removeprefix(ENCODER): array for name, array in arrays.items() if name.startswith(ENCODER)

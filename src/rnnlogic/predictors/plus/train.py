@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
 
 import numpy as np
 import torch
@@ -13,89 +13,98 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.executor import in_order
-from rnnlogic.config import Config
-from rnnlogic.data.dataset import Dataset
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Arrays, Tick
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.learning.result import FIGURES, Learned
-from rnnlogic.predictors.paths.scores import PathModel
-from rnnlogic.predictors.plus.eta import choose_eta, reciprocal_ranks
+from rnnlogic.predictors.base import Task, Weights
+from rnnlogic.predictors.eta import best_etas, reciprocal_ranks
+from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.predictors.plus.examples import Batch, Examples
 from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.parameters import PlusParameters
-from rnnlogic.predictors.plus.scorer import PlusScorer
+from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
-Refit = Callable[[RuleSet], NDArray[np.float64]]  # psi [rules] of rules
-Tick = Callable[..., None]  # done, total[, note]
-Note = Callable[..., None]  # stage, started, figures by name
 MIDDLE_OF_TRAINING = 0.5  # from there on the learning rate falls
+Fields = tuple[RuleSet, Weights, PlusParameters, RuleValues, Scorer | None, int | None]  # of a PlusScorer
 
 
-@dataclass(frozen=True)
-class PlusTask:
-    """What RNNLogic+ is trained on."""
+def train(task: Task, values: RuleValues) -> Fields:
+    """psi of the rules, then the best network by validation MRR, then eta by validation facts."""
+    weighted = task.keep("weighted", partial(_weighted, task, values))
+    rules, psi = unpack_rules(weighted), weighted["weights"]
+    training = Training(task, psi, values.of(rules))
+    parameters = training.run()
+    if task.embedding is not None:
+        parameters = replace(parameters, eta=training.best_eta(parameters))
+    return rules, psi, parameters, training.values, task.embedding, task.config.threads
 
-    dataset: Dataset
-    rules: RuleSet
-    psi: NDArray[np.float64]  # [rules]
-    config: Config
-    threads: int
-    paths: PathModel | None = None
-    embedding: Scorer | None = None
 
-    def train(self, tick: Tick, note: Note) -> PlusParameters:
-        """The best network by validation MRR, with eta chosen on validation facts."""
-        started = time.perf_counter()
-        batches = self.examples().batches(self.threads, tick)
+def _weighted(task: Task, values: RuleValues) -> Arrays:
+    """Rules and psi; of too many rules the strongest, with psi learned anew."""
+    known = None if values.scores_paths else task.weights
+    psi = learn_weights(task, values) if known is None else known
+    kept = strongest(task.rules, psi, task.config.plus.keep)
+    if len(kept) < len(task.rules):
+        values = values.of(task.rules[kept])
+        psi = learn_weights(task, values)
+    return pack_rules(values.rules) | {"weights": psi}
+
+
+def strongest(rules: RuleSet, psi: Weights, number: int | None) -> NDArray[np.int64]:
+    """Ids, ascending, of the `number` rules of largest |psi| of each relation; all if not given."""
+    if number is None:
+        return np.arange(len(rules))
+    by_relation = [rules.by_head(int(relation)) for relation in rules.head_relations()]
+    best = [ids[np.argsort(-np.abs(psi[ids]), kind="stable")[:number]] for ids in by_relation]
+    return np.sort(np.concatenate([np.empty(0, np.int64), *best]))
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The network on top of weighted rules."""
+
+    task: Task
+    psi: Weights
+    values: RuleValues
+
+    def run(self) -> PlusParameters:
+        """The best network by validation MRR."""
+        started, tick = time.perf_counter(), partial(self.task.progress, "plus")
+        batches = self.examples().batches(self.task.threads, tick)
         queries = sum(batch.num_queries for batch in batches)
-        results = sum(len(batch.rule) for batch in batches)
-        note("plus examples", started, queries=queries, results=results)
-        parameters = self.fit(batches, tick, note)
-        if self.embedding is None:
-            return parameters
-        return choose_eta(self.scorer(parameters), self.dataset, self.config.plus, note)
+        results = sum(len(batch.candidates.rule) for batch in batches)
+        self.task.note("plus examples", started, queries=queries, results=results)
+        return self.epochs(batches, tick)
 
     def examples(self) -> Examples:
         """The training queries."""
-        config = self.config
-        if self.paths is not None and config.plus.linear == "trained":
+        task, settings = self.task, self.task.config.plus
+        if self.values.scores_paths and settings.linear == "trained":
             raise RNNLogicError(
                 "plus.linear=trained does not go with path scores: take fixed, or plus.path_scores=false"
             )
-        unreached = config.has_embedding if config.plus.unreached is None else config.plus.unreached
-        return Examples(
-            self.dataset.graph("train"),
-            self.rules,
-            self.psi,
-            config.predictor.feature,
-            config.plus.model_copy(update={"unreached": unreached}),
-            config.seed,
-            self.paths,
-        )
+        unreached = task.config.has_embedding if settings.unreached is None else settings.unreached
+        settings = settings.model_copy(update={"unreached": unreached})
+        return Examples(task.dataset.graph("train"), self.psi, self.values, settings, task.config.seed)
 
-    def scorer(self, parameters: PlusParameters) -> PlusScorer:
-        """A scorer with these parameters."""
-        feature = self.config.predictor.feature
-        return PlusScorer(self.rules, parameters, feature, self.paths, self.embedding, self.threads)
-
-    def fit(self, batches: Sequence[Batch], tick: Tick, note: Note) -> PlusParameters:
+    def epochs(self, batches: Sequence[Batch], tick: Tick) -> PlusParameters:
         """Epochs until validation gets no better; epoch 0 is RNNLogic itself if psi takes part."""
-        settings, relations = self.config.plus, 2 * self.dataset.vocab.num_relations
-        network = PlusNetwork(
-            self.rules, relations, self.psi, usual_degree(batches), settings, self.config.seed
-        )
-        optimizer = Optimizer(network, batches, settings, self.threads, self.config.seed)
+        task, settings, seed = self.task, self.task.config.plus, self.task.config.seed
+        relations = 2 * task.dataset.vocab.num_relations
+        network = PlusNetwork(self.values.rules, relations, self.psi, usual_degree(batches), settings, seed)
+        optimizer = Optimizer(network, batches, settings, task.threads, seed)
         best, best_epoch = network.as_arrays(np.zeros(relations)), 0
         best_mrr = self.valid_mrr(best) if settings.linear != "none" else -1.0
-        note("plus epoch", time.perf_counter(), epoch=0, valid_mrr=best_mrr)
+        task.note("plus epoch", time.perf_counter(), epoch=0, valid_mrr=best_mrr)
         for epoch in range(1, settings.epochs + 1):
             started = time.perf_counter()
             loss = optimizer.epoch(epoch, tick)
             found = network.as_arrays(np.zeros(relations))
             mrr = self.valid_mrr(found)
-            note("plus epoch", started, epoch=epoch, loss=loss, valid_mrr=mrr)
+            task.note("plus epoch", started, epoch=epoch, loss=loss, valid_mrr=mrr)
             tick(epoch, settings.epochs, f"loss {loss:.3f}, valid MRR {mrr:.4f}")
             if mrr > best_mrr:
                 best, best_mrr, best_epoch = found, mrr, epoch
@@ -103,29 +112,31 @@ class PlusTask:
                 break
         return best
 
+    def alone(self, parameters: PlusParameters) -> PlusScorer:
+        """The network without the embedding's own score."""
+        return PlusScorer(self.values.rules, self.psi, parameters, self.values, None, self.task.threads)
+
     def valid_mrr(self, parameters: PlusParameters) -> float:
         """Validation MRR, with the best eta if an embedding takes part; on a sample if the split is large."""
-        most, scorer = self.config.plus.valid_facts, self.scorer(parameters)
-        if self.embedding is None:
-            return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
-        tried = self.config.plus.answer_weights
-        sums, asked = reciprocal_ranks(scorer, self.embedding, self.dataset, tried, most)
+        most, alone = self.task.config.plus.valid_facts, self.alone(parameters)
+        if self.task.embedding is None:
+            return evaluate(alone, self.task.dataset, "valid", most_facts=most).metrics()["mrr"]
+        etas = self.task.config.plus.etas
+        sums, asked = reciprocal_ranks(alone, self.task.embedding, self.task.dataset, etas, most)
         return float((sums.sum(axis=0) / max(1, asked.sum())).max())
 
-
-def strongest_rules(learned: Learned, number: int | None, refit: Refit) -> Learned:
-    """The `number` rules of largest |psi| of each relation, with psi learned anew; all if not given."""
-    if number is None:
-        return learned
-    rules, size = learned.rules, np.abs(learned.weights)
-    by_relation = (rules.by_head(int(relation)) for relation in rules.head_relations())
-    kept = np.sort(
-        np.concatenate([ids[np.argsort(-size[ids], kind="stable")[:number]] for ids in by_relation])
-    )
-    if len(kept) == len(rules):
-        return learned
-    figures = {name: getattr(learned, name)[kept] for name in FIGURES}
-    return replace(learned, rules=rules[kept], **(figures | {"weights": refit(rules[kept])}))
+    def best_eta(self, parameters: PlusParameters) -> NDArray[np.float64]:
+        """eta [2R] by validation facts, for all relations alike or for each."""
+        started, settings = time.perf_counter(), self.task.config.plus
+        assert self.task.embedding is not None
+        alone, tried = self.alone(parameters), settings.etas
+        sums, asked = reciprocal_ranks(
+            alone, self.task.embedding, self.task.dataset, tried, settings.eta_facts
+        )
+        mean = sums.sum(axis=0) / max(1, asked.sum())
+        self.task.note("eta", started, tried=tried, valid_mrr=mean.tolist())
+        prior = settings.eta_prior if settings.per_relation_eta else np.inf
+        return best_etas(sums, asked, np.array(tried), prior)
 
 
 class Optimizer:
@@ -154,23 +165,16 @@ class Optimizer:
         """One step on some batches; returns the summed loss of their queries."""
         seeds = self._seeds.integers(1 << 62, size=len(batches)).tolist()
         work = list(zip(batches, seeds, strict=True))
-        parts = list(in_order(self._gradients, work, self.threads, lambda _: 0, 1))
+        parts = list(map_ordered(_gradients, work, self.network, self.threads))
         queries = sum(batch.num_queries for batch in batches)
         self._adam.zero_grad(set_to_none=True)
-        for _, gradients in parts:
-            for parameter, gradient in gradients:
+        for batch, (_, gradients) in zip(batches, parts, strict=True):
+            parameters = self.network.parameters_of(batch.candidates.relation)
+            for parameter, gradient in zip(parameters, gradients, strict=True):
                 share = gradient / queries
                 parameter.grad = share if parameter.grad is None else parameter.grad + share
         self._adam.step()
         return sum(loss for loss, _ in parts)
-
-    def _gradients(self, work: tuple[Batch, int]) -> tuple[float, list[tuple[Tensor, Tensor]]]:
-        batch, seed = work
-        drops = torch.Generator().manual_seed(seed)
-        loss = summed_loss(self.network(batch.relation, batch, drops), batch)
-        parameters = self.network.parameters_of(batch.relation)
-        gradients = torch.autograd.grad(loss, parameters)
-        return float(loss.detach()), list(zip(parameters, gradients, strict=True))
 
     def _set_rate(self, epoch: int) -> None:
         """The learning rate is constant at first and falls to nothing in the later half."""
@@ -179,10 +183,19 @@ class Optimizer:
             group["lr"] = self.settings.learning_rate * min(1.0, left / (1 - MIDDLE_OF_TRAINING))
 
 
+def _gradients(network: PlusNetwork, work: tuple[Batch, int]) -> tuple[float, list[Tensor]]:
+    """The loss of a batch, and its gradients by the network's parameters of the relation."""
+    batch, seed = work
+    drops = torch.Generator().manual_seed(seed)
+    loss = summed_loss(network(batch.candidates, drops), batch)
+    gradients = torch.autograd.grad(loss, network.parameters_of(batch.candidates.relation))
+    return float(loss.detach()), list(gradients)
+
+
 def summed_loss(scores: Tensor, batch: Batch) -> Tensor:
     """Sum over queries of the cross-entropy of the target and the softmax over the query's candidates."""
     logits = scores + torch.from_numpy(batch.offset + batch.linear)
-    query = torch.from_numpy(np.repeat(np.arange(batch.num_queries), np.diff(batch.query_ptr)))
+    query = torch.from_numpy(np.repeat(np.arange(batch.num_queries), np.diff(batch.candidates.query_ptr)))
     highest = torch.full((batch.num_queries,), -torch.inf, dtype=logits.dtype)
     highest = highest.scatter_reduce(0, query, logits.detach(), "amax")
     sums = torch.zeros_like(highest).index_add(0, query, torch.exp(logits - highest[query]))
@@ -192,11 +205,8 @@ def summed_loss(scores: Tensor, batch: Batch) -> Tensor:
 
 def usual_degree(batches: Sequence[Batch]) -> float:
     """Mean of log(1 + number of rules) over all candidates that some rule reaches."""
-    degrees = np.concatenate([np.ones(0, np.int64), *(np.diff(batch.candidate_ptr) for batch in batches)])
+    degrees = np.concatenate(
+        [np.ones(0, np.int64), *(np.diff(batch.candidates.candidate_ptr) for batch in batches)]
+    )
     logs = np.log1p(degrees[degrees > 0])
     return float(logs.mean()) if len(logs) else 1.0
-
-
-def silent(*figures: Any, **named: Any) -> None:
-    """No progress, no notes."""
-    del figures, named

@@ -11,37 +11,33 @@ import torch
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.data.graph import Graph
-from rnnlogic.learning.result import Learned
-from rnnlogic.mining.statistics import rule_statistics, training_queries
+from rnnlogic.predictors.base import Predictor
 from rnnlogic.predictors.plus.network import BodyEncoder, padded_bodies
+from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.rules.ruleset import RuleSet
 
 
-def with_unseen_rules(learned: Learned, rules: RuleSet, graph: Graph, most_queries: int) -> Learned:
-    """The network with rules it has not seen; statistics on at most so many queries of each relation."""
-    if learned.plus is None or not learned.plus.encoder:
+def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
+    """The network with rules [n] that come after those it knows, and that it was not trained on."""
+    if not isinstance(predictor, PlusScorer) or not predictor.parameters.encoder:
         raise RNNLogicError(
             "only RNNLogic+ whose vectors come from an LSTM can use rules that it was not trained on, and "
             "only on the graph that it learned from (--variant plus --set plus.rule_vectors=lstm); else fit "
             "with them: --rules FILE --no-generate"
         )
-    new = RuleSet.from_rules(rule for rule in rules if rule not in learned.rules)
-    statistics = rule_statistics(graph, new, training_queries(graph, most_queries, 0))
-    vectors = encode_rules(learned.plus.encoder, new)
-    plus = replace(
-        learned.plus,
-        vectors=np.concatenate([learned.plus.vectors, vectors]),
-        psi=np.append(learned.plus.psi, np.zeros(len(new), np.float32)),
+    known = predictor.parameters
+    parameters = replace(
+        known,
+        vectors=np.concatenate([known.vectors, encode_rules(known.encoder, rules)]),
+        psi=np.append(known.psi, np.zeros(len(rules), np.float32)),
     )
+    both = predictor.rules | rules
     return replace(
-        learned,
-        rules=learned.rules | new,
-        weights=np.append(learned.weights, np.zeros(len(new))),
-        log_prior=np.append(learned.log_prior, np.full(len(new), np.nan)),
-        support=np.append(learned.support, statistics.support),
-        confidence=np.append(learned.confidence, statistics.confidence),
-        plus=plus,
+        predictor,
+        rules=both,
+        weights=np.append(predictor.weights, np.zeros(len(rules))),
+        parameters=parameters,
+        rule_values=predictor.rule_values.of(both),
     )
 
 

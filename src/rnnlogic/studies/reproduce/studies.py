@@ -15,7 +15,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameters, new_generator
 from rnnlogic.learning.result import unpack_rules
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.loglinear.scorer import RuleScorer
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from rnnlogic.studies.reproduce.experiment import Progress

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.predictors.paths.kernels import path_distances
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -25,16 +26,6 @@ class Turns(NamedTuple):
     of_rule: NDArray[np.int32]  # [rules of the relation]
     cosine: NDArray[np.float32]  # [k, D]
     sine: NDArray[np.float32]  # [k, D]
-
-
-class Results(NamedTuple):
-    """Candidates of queries of one relation, and the rules that reach them."""
-
-    heads: NDArray[np.int32]  # [q]
-    query_ptr: NDArray[np.int64]  # [q+1] candidates of each query
-    entity: NDArray[np.int32]  # [c]
-    candidate_ptr: NDArray[np.int64]  # [c+1] rules of each candidate
-    rule: NDArray[np.integer]  # [n] position among the rules of the relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,19 +44,19 @@ class PathModel:
         phases = different.astype(np.float32) @ self.embedding.phase
         return Turns(of_rule.ravel().astype(np.int32), np.cos(phases), np.sin(phases))
 
-    def phi(self, turns: Turns, results: Results) -> NDArray[np.float32]:
+    def phi(self, turns: Turns, candidates: Candidates) -> NDArray[np.float32]:
         """phi [n] of the paths of each rule to each candidate."""
         phi = path_distances(
             self.embedding.entity,
             turns.cosine,
             turns.sine,
             self.distance == "euclidean",
-            results.heads,
-            np.argsort(results.heads, kind="stable"),
-            results.query_ptr,
-            results.entity,
-            results.candidate_ptr,
-            turns.of_rule[results.rule],
+            candidates.heads,
+            np.argsort(candidates.heads, kind="stable"),
+            candidates.query_ptr,
+            candidates.entity,
+            candidates.candidate_ptr,
+            turns.of_rule[candidates.rule],
         )
         phi -= np.float32(self.delta)
         phi /= np.float32(self.temperature)

@@ -1,0 +1,177 @@
+"""What a predictor must offer.
+
+A predictor scores answers by the rules that reach them. It is one folder with one class, named in `table.py`:
+it learns from grounded training queries (`fit`), scores (`scored`), says what each rule adds to an answer
+(`contributions`), becomes arrays and comes back (`pack`, `unpack`), and moves to another graph or refuses
+(`moved`). Nothing outside its folder knows which one is at work.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, NamedTuple, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rnnlogic.base.types import Arrays, Feature, Progress, silent
+from rnnlogic.config import Config
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import Scorer
+from rnnlogic.grounding.candidates import Candidates, Scored, no_candidates
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.predictors.table import entry
+from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.ruleset import RuleSet
+
+Weights = NDArray[np.float64]  # [rules]
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """The score of one answer in parts: `values` and `rest` sum to it, unless each rule was left out."""
+
+    rule: NDArray[np.int64]  # [n] ids of the rules that reach the answer
+    count: NDArray[Any]  # [n] walks
+    weight: NDArray[np.float64]  # [n]
+    phi: NDArray[np.float32] | None  # [n] path scores; None where all are 1
+    values: NDArray[np.float64]  # [n] what each rule adds
+    rest: float | None  # what the embedding adds by itself; None where it has no say
+    kind: Literal["sum", "leave-one-out"] = (
+        "sum"  # values: summands, or the score minus that without the rule
+    )
+
+
+class AnswerScorer(ABC):
+    """Rules that answer queries: all that evaluation, answers and explanations need to know of them."""
+
+    rules: RuleSet
+
+    @abstractmethod
+    def scored(
+        self, graph: Graph, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
+    ) -> Iterator[Scored]:
+        """Scores of all candidates of (head, relation, ?), some queries at a time, in any order.
+
+        The facts (head, relation, hidden) are not looked at, in both directions, where `hidden` is given.
+        """
+
+    @abstractmethod
+    def contributions(
+        self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
+    ) -> Contributions:
+        """The score of one answer in parts; the fact itself may be hidden."""
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Scores [B, E] of all entities as answers of (head, relation, ?); -inf for those that are none."""
+        scores = np.full((len(heads), graph.num_entities), -np.inf)
+        for chunk in self.scored(graph, heads, relations):
+            chunk.fill(scores)
+        return scores
+
+
+class Note(Protocol):
+    """Notes figures of a stage in the log of the fit."""
+
+    def __call__(self, stage: str, started: float, **figures: Any) -> None:
+        """`started` is a value of time.perf_counter()."""
+
+
+def no_note(stage: str, started: float, **figures: Any) -> None:
+    """Note nothing."""
+    del stage, started, figures
+
+
+def make_at_once(stage: str, make: Callable[[], Arrays]) -> Arrays:
+    """Keep no stage."""
+    del stage
+    return make()
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a predictor learns from: rules and the facts of a dataset."""
+
+    dataset: Dataset
+    rules: RuleSet
+    config: Config
+    threads: int
+    embedding: Scorer | None = None
+    weights: Weights | None = None  # of the rules, if a run has learned them for the same feature
+    progress: Progress = silent
+    note: Note = no_note
+    keep: Callable[[str, Callable[[], Arrays]], Arrays] = make_at_once  # a finished stage is not done again
+
+
+class Move(NamedTuple):
+    """Rules on their way to another graph."""
+
+    kept: NDArray[np.bool_]  # [rules] those whose relations are all there
+    rules: RuleSet  # these, in the ids of the other graph
+    relations: NDArray[np.int32]  # [2R] new id of every relation, -1 if it is not there
+    num_relations: int  # of the other graph, without inverses
+
+
+class Predictor(AnswerScorer):
+    """A fitted predictor. Its fields are what it has learned."""
+
+    rules: RuleSet
+    weights: Weights  # one number per rule, by which people sort them
+    feature: Feature
+
+    @classmethod
+    @abstractmethod
+    def fit(cls, task: Task) -> Self:
+        """Learn from the training queries; the rules may become fewer, and keep their order."""
+
+    @abstractmethod
+    def pack(self) -> Arrays:
+        """What was learned, as arrays; rules and embedding are kept elsewhere."""
+
+    @classmethod
+    @abstractmethod
+    def unpack(
+        cls, arrays: Mapping[str, NDArray[Any]], rules: RuleSet, config: Config, embedding: Scorer | None
+    ) -> Self:
+        """The predictor that `pack` gave these arrays."""
+
+    @abstractmethod
+    def moved(self, move: Move) -> Self:
+        """The predictor on another graph; RNNLogicError if it cannot go there."""
+
+    @property
+    def embedding(self) -> Scorer | None:
+        """The embedding that it uses; with one it knows only the entities that it was trained with."""
+        return None
+
+    @classmethod
+    def values(cls, rules: RuleSet, config: Config, embedding: Scorer | None) -> RuleValues:
+        """What weights multiply while EM learns rules for this predictor."""
+        del embedding
+        return RuleValues(rules, config.predictor.feature)
+
+    @classmethod
+    def scores_paths(cls, config: Config) -> bool:
+        """Whether the embedding must be able to score paths, which only RotatE can."""
+        del config
+        return False
+
+
+def predictor_class(name: str) -> type[Predictor]:
+    """The class of a predictor, by its name in the table."""
+    module, _, kind = entry(name).predictor.partition(":")
+    found: type[Predictor] = getattr(import_module(module), kind)
+    return found
+
+
+def reaching(grounder: Grounder, head: int, relation: int, tail: int, is_hidden: bool) -> Candidates:
+    """The candidate `tail` with the rules that lead to it from `head`; no candidate if there are none."""
+    for candidates in grounder.candidates([head], relation, tail if is_hidden else None):
+        return candidates.at(tail)
+    return no_candidates(relation, head)

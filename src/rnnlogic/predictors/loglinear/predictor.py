@@ -1,0 +1,74 @@
+"""Weighted rules that answer: RNNLogic without embeddings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rnnlogic.base.recent import Recent
+from rnnlogic.base.types import Arrays, Feature
+from rnnlogic.config import Config
+from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import Scorer
+from rnnlogic.grounding.candidates import Scored
+from rnnlogic.grounding.features import feature_values
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, reaching
+from rnnlogic.predictors.loglinear.fit import learn_weights
+from rnnlogic.rules.ruleset import RuleSet
+
+
+@dataclass(eq=False)
+class RuleScorer(Predictor):
+    """Score of an answer: the sum of weight times feature over all rules that reach it; -inf if none does."""
+
+    rules: RuleSet
+    weights: NDArray[np.float64]  # [rules]
+    feature: Feature = "log1p"
+    threads: int | None = None
+    _grounders: Recent[Grounder] = field(default_factory=lambda: Recent(1), init=False, repr=False)
+
+    @classmethod
+    def fit(cls, task: Task) -> Self:
+        """Learn the weights of all rules: one convex problem per relation."""
+        weights = learn_weights(task, cls.values(task.rules, task.config, None))
+        return cls(task.rules, weights, task.config.predictor.feature, task.config.threads)
+
+    def scored(
+        self, graph: Graph, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
+    ) -> Iterator[Scored]:
+        """Scores of the entities that a rule reaches."""
+        return self.on(graph).scores(heads, relations, self.weights, hidden, self.feature)
+
+    def contributions(
+        self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
+    ) -> Contributions:
+        """Each rule adds its weight times its feature."""
+        found = reaching(self.on(graph), head, relation, tail, is_hidden)
+        weight = self.weights[found.rule_id]
+        values = weight * feature_values(found.count, self.feature)
+        return Contributions(found.rule_id, found.count, weight, None, values, None)
+
+    def on(self, graph: Graph) -> Grounder:
+        """The rules made ready for a graph; the last one is kept."""
+        return self._grounders.get(graph, lambda: Grounder(graph, self.rules, self.threads))
+
+    def pack(self) -> Arrays:
+        """The weights."""
+        return {"weights": self.weights}
+
+    @classmethod
+    def unpack(
+        cls, arrays: Mapping[str, NDArray[Any]], rules: RuleSet, config: Config, embedding: Scorer | None
+    ) -> Self:
+        """The predictor that `pack` gave these arrays."""
+        del embedding
+        return cls(rules, arrays["weights"], config.predictor.feature, config.threads)
+
+    def moved(self, move: Move) -> Self:
+        """The rules whose relations the other graph has, with their weights."""
+        return type(self)(move.rules, self.weights[move.kept], self.feature, self.threads)
