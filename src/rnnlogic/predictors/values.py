@@ -1,4 +1,4 @@
-"""What the weight of a rule multiplies: a feature of its number of walks, and path scores where there are any."""
+"""What the weight of a rule multiplies: a feature of its walks, and path scores where there are any."""
 
 from __future__ import annotations
 

@@ -108,6 +108,7 @@ class PathRuleScorer(PiecePredictor):
 
     def moved(self, move: Move) -> Self:
         """Refuse: the embedding knows only the entities that it was trained with."""
+        del move
         raise RNNLogicError(
             "this model cannot move to another graph: its embedding knows only the entities that it was "
             "trained with; use variant rnnlogic or plus"

@@ -1,4 +1,4 @@
-"""RNNLogic+: a network scores an answer by the rules that reach it. Answering needs no torch; fitting does."""
+"""RNNLogic+: a network scores an answer by the rules that reach it. Only fitting needs torch."""
 
 from __future__ import annotations
 
