@@ -30,13 +30,12 @@ from rnnlogic.learning.result import (
     unpack_learned,
     unpack_rules,
 )
-from rnnlogic.mining.search import PathSearch, find_candidates
-from rnnlogic.mining.statistics import RuleStatistics, rule_statistics, training_queries
+from rnnlogic.mining.mine import mine_rules
+from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.loglinear.fit import solve_relations
 from rnnlogic.predictors.paths.scores import PathModel
 from rnnlogic.predictors.plus.train import PlusTask, strongest_rules
 from rnnlogic.predictors.scorers import make_scorer, path_model_of, validation_mrr_by_weight
-from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 
 Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
@@ -129,7 +128,13 @@ class _Job:
         if saved is None:
             started = time.perf_counter()
             rules, statistics, joined = mine_rules(
-                self.dataset, self.config, self.threads, self.ticker("mine")
+                self.dataset.graph("train"),
+                self.config.mine,
+                self.config.max_length,
+                self.edits.banned,
+                self.config.seed,
+                self.threads,
+                self.ticker("mine"),
             )
             if not statistics.support.any():
                 raise RNNLogicError(
@@ -272,32 +277,6 @@ class _Job:
     def note(self, stage: str, started: float, **figures: Any) -> None:
         """Log figures of a stage with its seconds."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
-
-
-def mine_rules(
-    dataset: Dataset, config: Config, threads: int, progress: Callable[[int, int], None] | None = None
-) -> tuple[RuleSet, RuleStatistics, NDArray[np.int64]]:
-    """The best rules by quality per relation, their statistics, and how many sampled facts each joins."""
-    graph, mine = dataset.graph("train"), config.mine
-    search = PathSearch(
-        config.max_length, mine.facts_per_relation, mine.fanout, mine.walks_per_fact, mine.candidates
-    )
-    banned = Banned.from_text(config.banned, dataset.vocab)
-    candidates = find_candidates(graph, search, config.seed, threads, progress, banned)
-    queries = training_queries(graph, mine.queries_per_relation, config.seed)
-    statistics = rule_statistics(graph, candidates.rules, queries, threads, progress)
-    best = best_per_head(candidates.rules, statistics.quality(mine.smoothing), mine.keep)
-    kept = RuleStatistics(statistics.support[best], statistics.wrong[best])
-    return candidates.rules[best], kept, candidates.joined[best]
-
-
-def best_per_head(rules: RuleSet, quality: NDArray[np.float64], number: int) -> NDArray[np.int64]:
-    """Ids of the `number` rules of highest quality of each head relation, best first."""
-    best = [
-        ids[np.argsort(-quality[ids], kind="stable")[:number]]
-        for ids in (rules.by_head(int(relation)) for relation in rules.head_relations())
-    ]
-    return np.concatenate(best) if best else np.empty(0, np.int64)
 
 
 def fit_predictor(

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.executor import default_threads, in_order
+from rnnlogic.base.types import Queries
 from rnnlogic.config import PredictorSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.mining.statistics import Queries
 from rnnlogic.predictors.loglinear.kernels import ANSWER, loss_and_gradient, rule_margins
 from rnnlogic.predictors.loglinear.problem import Problem, build_problem
 from rnnlogic.predictors.paths.scores import PathModel

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Queries
 from rnnlogic.grounding.features import Feature, feature_values
 from rnnlogic.grounding.ground import Candidates, Grounder
-from rnnlogic.mining.statistics import Queries
 from rnnlogic.predictors.loglinear.kernels import label_candidates
 from rnnlogic.predictors.paths.scores import PathModel, Results
 

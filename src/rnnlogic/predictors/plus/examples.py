@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.executor import in_order
+from rnnlogic.base.types import Queries
 from rnnlogic.config import PlusSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.features import Feature
 from rnnlogic.grounding.ground import Grounder, Grounding
-from rnnlogic.mining.statistics import Queries, training_queries
+from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, WRONG, label_candidates
 from rnnlogic.predictors.paths.scores import PathModel, Results
 from rnnlogic.predictors.plus.scorer import RuleValues
