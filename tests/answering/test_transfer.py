@@ -12,8 +12,8 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.saving import save_dataset
 from rnnlogic.evaluation.baselines import NothingScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.learn import mine_rules
 from rnnlogic.learning.result import Learned
+from rnnlogic.mining.mine import mine_rules
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
@@ -40,7 +40,7 @@ def other_family(relations=None):
 
 def mined_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
     """Rules of the miner, weighted by their confidence."""
-    rules, statistics, _ = mine_rules(dataset, config, 1, lambda done, total: None)
+    rules, statistics, _ = mine_rules(dataset.graph("train"), config.mine, config.max_length, threads=1)
     prior = np.zeros(len(rules))
     return Learned(rules, statistics.confidence, prior, statistics.support, statistics.confidence, "binary")
 

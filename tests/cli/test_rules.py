@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from rnnlogic.cli import app
 from rnnlogic.cli.export import FileFormat, Target
+from rnnlogic.data.dataset import load_dataset
 from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import RuleFormat, read_table, write_rules
@@ -183,12 +184,27 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
         f"2 rules written to {output}",
     ]
     assert output.read_text() == (
-        "parent(X,Y) <- married(X,Z) & parent(Z,Y)\nparent^-1(X,Y) <- parent(Z,X) & married(Y,Z)\n"
+        "parent(X,Y) <- married(X,Z) & parent(Z,Y)  # predictions=9 support=3 confidence=0.3\n"
+        "parent^-1(X,Y) <- parent(Z,X) & married(Y,Z)  # predictions=9 support=3 confidence=0.3\n"
     )
     assert run("rules", *arguments, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["dropped"] == {"hold constants": 1, "are not chains": 1}
     assert (told["read"], told["rules"]) == (3, 2)
+
+
+def test_mined_rules_become_anyburl_lines(data, monkeypatch, capsys, tmp_path):
+    """Their support is that of training queries and comes without predictions, so AMIE's is counted."""
+    mined, output = tmp_path / "mined.txt", tmp_path / "rules.tsv"
+    assert run("mine", data, "-o", str(mined), "--top", "2", monkeypatch=monkeypatch) == 0
+    arguments = ("convert", str(mined), "--to", "anyburl", "-o", str(output), "--data", data)
+    assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
+    dataset = load_dataset(data)
+    table = read_table(output, dataset.vocab).table
+    expected = amie_statistics(dataset.graph("train"), table.rules)
+    assert len(table)
+    assert table.columns["predictions"] == expected.predictions.tolist()
+    assert table.columns["support"] == expected.support.tolist()
 
 
 @pytest.mark.parametrize(

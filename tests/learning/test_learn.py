@@ -7,11 +7,12 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config, override
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.learn import best_per_head, learn
+from rnnlogic.learning.learn import learn
 from rnnlogic.learning.result import MemoryStore
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.rule import parse_rule
 
 SMALL = [
     "generator.embedding_size=16",
@@ -138,11 +139,6 @@ def test_a_dataset_without_validation_facts_is_refused(family):
 
     with pytest.raises(RNNLogicError, match="validation"):
         run(dataclasses.replace(family, valid=family.valid[:0]))
-
-
-def test_best_per_head():
-    rules = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (2,)), Rule(1, (2,)), Rule(0, (3,))])
-    assert best_per_head(rules, np.array([0.1, 0.5, 0.2, 0.3]), 2).tolist() == [1, 3, 2]
 
 
 def test_a_round_that_made_it_worse_is_undone(family):

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from rnnlogic.answering.answers import best_answers
 from rnnlogic.base.errors import RuleError
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.search import PathSearch, find_candidates
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.mining.search import find_candidates
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.programs.cypher import cypher_name
 from rnnlogic.rules.programs.logic import clingo_string, prolog_atom
@@ -80,7 +82,8 @@ def umls():
 @pytest.fixture(scope="module")
 def mined(umls):
     """Candidate rules for all relations of UMLS."""
-    return find_candidates(umls.graph("train"), PathSearch(facts_per_relation=5, candidates=60)).rules
+    settings = MineSettings(facts_per_relation=5, candidates=60)
+    return find_candidates(umls.graph("train"), settings, max_length=3).rules
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,8 @@ def test_rows_and_columns():
     assert TABLE.column("support") == [None, 4, None]
     assert TABLE.column("nothing") == [None, None, None]
     assert TABLE.row(0) == {"weight": 1.0}
+    assert list(RuleTable.from_rows(TABLE.rows()).rows()) == list(TABLE.rows())
+    assert [rule for rule, _ in TABLE.rows()] == [A, B, C]
     assert TABLE.with_columns({"support": [1, 2, 3]}).row(1) == {"weight": 3.0, "support": 2}
     with pytest.raises(ValueError, match="must have one value for each of 3 rules"):
         TABLE.with_columns({"support": [1]})

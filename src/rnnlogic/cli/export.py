@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rnnlogic.rules.formats import RuleFormat
     from rnnlogic.rules.table import RuleTable
 
-WITH_STATISTICS = ("anyburl", "jsonl")
-
 
 class FileFormat(StrEnum):
     """Rule files that can be read and written."""
@@ -146,13 +144,15 @@ def _write(
     output: Path, table: RuleTable, dataset: Dataset, target: Target, facts: Path | None = None
 ) -> None:
     from rnnlogic.rules.formats import write_table
+    from rnnlogic.rules.formats.lines import FIGURES
     from rnnlogic.rules.programs import PROGRAMS
 
     if target.value in PROGRAMS:
         text = PROGRAMS[target.value](table, dataset.vocab)
         _write_texts({output: text} | _facts_text(facts, target, dataset))
         return
-    if target.value in WITH_STATISTICS and "support" not in table.columns:
+    needed = {"anyburl": FIGURES, "jsonl": ("support",)}.get(target.value, ())
+    if any(name not in table.columns for name in needed):
         table = _with_statistics(table, dataset, examples=0 if target == Target.anyburl else 1)
     write_table(output, table, dataset.vocab, cast("RuleFormat", target.value))
 
@@ -166,7 +166,7 @@ def _with_statistics(table: RuleTable, dataset: Dataset, examples: int) -> RuleT
             dataset.graph("train"),
             dataset.vocab,
             examples=examples,
-            progress=lambda done, total: progress("statistics", done, total, ""),
+            tick=lambda done, total, note="": progress("statistics", done, total, note),
         )
 
 

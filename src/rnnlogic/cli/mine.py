@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,58 +11,79 @@ from rnnlogic.cli.options import AsJson, BanOption
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
-SHOWN = 10  # best rules that are printed
+if TYPE_CHECKING:
+    from rnnlogic.config import Config
+
+SHOWN = 10  # best rules to print
+COLUMNS = ["count", "support", "confidence", "rule"]
 
 
 def mine(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Rule file to write.")],
-    max_length: Annotated[int, typer.Option(help="Longest body.", min=1, max=8)] = 3,
-    top: Annotated[int, typer.Option(help="Best rules kept per relation.", min=1)] = 100,
+    max_length: Annotated[
+        int | None, typer.Option(help="Longest body. Default: the setting max_length.", min=1, max=8)
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(help="Rules to keep per relation. Default: the setting mine.keep.", min=1)
+    ] = None,
     smoothing: Annotated[
-        float, typer.Option(help="Quality is support / (support + wrong + smoothing).", min=0)
-    ] = 20.0,
+        float | None,
+        typer.Option(
+            help="Rank by support / (support + wrong + smoothing). Default: the setting mine.smoothing.",
+            min=0,
+        ),
+    ] = None,
     ban: BanOption = None,
-    seed: Annotated[int, typer.Option(help="Seed of the samples taken from large graphs.", min=0)] = 0,
+    seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find rules by the paths that join the ends of training facts, best first for each relation.
+    """Find rules from the paths that join the two ends of training facts, best first for each relation.
 
-    Count: sampled facts whose ends the body joins. Support: training queries that the rule answers, their own
-    fact hidden. Confidence: support / (support + wrong).
+    Count: sampled facts whose two ends the body joins. Support: training queries that the rule answers while
+    their own fact is hidden. Confidence: support / (support + wrong), where wrong counts results that are not
+    known answers. FILE holds one rule per line, with support and confidence in a comment.
     """
-    from rnnlogic.base.executor import default_threads
-    from rnnlogic.config import Config, override
     from rnnlogic.data.dataset import load_dataset
-    from rnnlogic.learning.learn import mine_rules
-    from rnnlogic.rules.formats import write_rules
+    from rnnlogic.mining.mine import mine_rules
+    from rnnlogic.rules.formats import write_table
+    from rnnlogic.rules.patterns import Banned
+    from rnnlogic.rules.rule import format_rule
+    from rnnlogic.rules.table import RuleTable
 
-    dataset = load_dataset(name)
-    changes = [f"seed={seed}", f"max_length={max_length}", f"mine.keep={top}", f"mine.smoothing={smoothing}"]
-    config = override(Config(banned=tuple(ban or ())), changes)
+    dataset, config = load_dataset(name), _settings(max_length, top, smoothing, seed)
+    banned = Banned.from_text(ban or [], dataset.vocab, "--ban")
     with StageProgress() as progress:
         rules, statistics, joined = mine_rules(
-            dataset,
-            config,
-            threads or default_threads(),
-            lambda done, total: progress("mine", done, total, ""),
+            dataset.graph("train"),
+            config.mine,
+            config.max_length,
+            banned,
+            config.seed,
+            threads,
+            lambda done, total, note="": progress("mine", done, total, note),
         )
-    write_rules(output, rules, dataset.vocab)
-    rows = _rows(rules, statistics.support, statistics.confidence, joined, dataset)
+    figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
+    table = RuleTable(rules, figures)
+    write_table(output, table, dataset.vocab, "text")
+    rows = [
+        {"count": count, **known, "rule": format_rule(rule, dataset.vocab)}
+        for count, (rule, known) in zip(joined.tolist(), table.rows(), strict=True)
+    ]
     if as_json:
         print_json({"file": str(output), "rules": rows})
         return
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
-    print_table(list(rows[0]) if rows else [], [list(row.values()) for row in best])
+    print_table(COLUMNS, [[row[name] for name in COLUMNS] for row in best])
     typer.echo(f"{len(rows):,} rules written to {output}")
 
 
-def _rows(rules: Any, support: Any, confidence: Any, joined: Any, dataset: Any) -> list[dict[str, Any]]:
-    from rnnlogic.rules.rule import format_rule
+def _settings(max_length: int | None, top: int | None, smoothing: float | None, seed: int | None) -> Config:
+    """The settings of a fit with the options that were given."""
+    from rnnlogic.config import Config, changed
 
-    columns = zip(rules, joined.tolist(), support.tolist(), confidence.tolist(), strict=True)
-    return [
-        {"count": n, "support": s, "confidence": c, "rule": format_rule(rule, dataset.vocab)}
-        for rule, n, s, c in columns
-    ]
+    mining = {"keep": top, "smoothing": smoothing}
+    general = {"max_length": max_length, "seed": seed}
+    changes = {key: value for key, value in general.items() if value is not None}
+    return changed(Config(), changes | {"mine": {k: v for k, v in mining.items() if v is not None}})

@@ -92,9 +92,9 @@ def _statistics(model: RNNLogic, relation: str | None, top: int | None) -> list[
             export.weighted_rules(model, relation, top),
             dataset.graph("train"),
             dataset.vocab,
-            progress=lambda done, total: progress("statistics", done, total, ""),
+            tick=lambda done, total, note="": progress("statistics", done, total, note),
         )
-    return [{"rule": format_rule(rule, dataset.vocab), **table.row(i)} for i, rule in enumerate(table.rules)]
+    return [{"rule": format_rule(rule, dataset.vocab), **known} for rule, known in table.rows()]
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:

@@ -61,13 +61,6 @@ def paths(
     return PathList(_count(layers), tuple(islice(found, limit)))
 
 
-def count_paths(
-    graph: Graph, head: int, rule: Rule | Sequence[int], tail: int, hidden: Fact | None = None
-) -> int:
-    """The exact number of walks that `paths` would list, of any size."""
-    return _count(_walk_layers(graph, head, _body_of(rule), tail, hidden))
-
-
 def _body_of(rule: Rule | Sequence[int]) -> tuple[int, ...]:
     return rule.body if isinstance(rule, Rule) else tuple(int(relation) for relation in rule)
 

@@ -14,18 +14,19 @@ A body is grounded once, from every entity, for all the heads that have it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.ground import Grounder, Grounding
-from rnnlogic.grounding.kernels import add_matches
 from rnnlogic.grounding.paths import Path, paths
+from rnnlogic.mining.kernels import add_matches
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -75,7 +76,7 @@ def amie_statistics(
     rules: RuleSet,
     threads: int | None = None,
     examples: int = EXAMPLES,
-    progress: Callable[[int, int], None] | None = None,
+    tick: Tick = no_tick,
 ) -> AmieStatistics:
     """AMIE's statistics of every rule, with up to `examples` supporting pairs each."""
     order, bodies, ptr = _by_body(rules)
@@ -102,8 +103,7 @@ def amie_statistics(
             pairs[own],
         )
         done += len(part.queries)
-        if progress is not None:
-            progress(done, total)
+        tick(done, total)
     back = np.argsort(order)
     facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
     return AmieStatistics(predictions[back], support[back], pca[back], facts, pairs[back])
@@ -115,10 +115,10 @@ def with_statistics(
     vocab: Vocab,
     threads: int | None = None,
     examples: int = EXAMPLES,
-    progress: Callable[[int, int], None] | None = None,
+    tick: Tick = no_tick,
 ) -> RuleTable:
     """The table with AMIE's figures as columns, and example walks with names as the column `examples`."""
-    found = amie_statistics(graph, table.rules, threads, examples, progress)
+    found = amie_statistics(graph, table.rules, threads, examples, tick)
     columns = found.columns()
     if examples:
         shown = [found.examples(graph, table.rules, i) for i in range(len(table))]

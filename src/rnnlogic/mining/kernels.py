@@ -1,4 +1,7 @@
-"""Compiled search for the relational paths between the two ends of a fact."""
+"""Compiled kernels: the bodies that join the two ends of a fact, and how well grounded bodies fit the facts.
+
+Every public kernel has a plain twin in `reference.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
+from rnnlogic.data.graph import GraphArrays
+from rnnlogic.grounding.kernels import edges_of
 
 
 class EntityEdges(NamedTuple):
@@ -124,3 +129,68 @@ def bodies_between(
     for i in range(marked):
         distance[queue[i]] = -1
     return found[:size]
+
+
+@compiled
+def count_hits(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    num_entities: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every grounded body: queries whose answer it reaches, and results that are no known answer."""
+    queries = len(answers)
+    bodies = (len(ptr) - 1) // max(queries, 1)
+    hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
+    is_known = np.zeros(num_entities, np.bool_)
+    for q in range(queries):
+        first, last = edges_of(graph, relation, heads[q])
+        is_known[graph.tails[first:last]] = True
+        for k in range(bodies):
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                hits[k] += entity[i] == answers[q]
+                wrong[k] += not is_known[entity[i]] and entity[i] != answers[q]
+        is_known[graph.tails[first:last]] = False
+    return hits, wrong
+
+
+@compiled
+def add_matches(
+    graph: GraphArrays,
+    heads: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    rule_ptr: NDArray[np.int64],
+    rule_head: NDArray[np.int32],
+    is_reached: NDArray[np.bool_],
+    support: NDArray[np.int64],
+    pca: NDArray[np.int64],
+    pairs: NDArray[np.int32],
+) -> None:
+    """Compare what grounded bodies reach from `heads` with the facts of the rules that have these bodies.
+
+    The rules with body k are rule_ptr[k] : rule_ptr[k + 1]. Adds to support [rules] the pairs that are facts
+    of rule_head, to pca [rules] the pairs whose first entity has such a fact; the first supporting pairs are
+    kept in pairs [rules, examples, 2]. `is_reached` [E] is all false, and is left so.
+    """
+    queries = len(heads)
+    for q in range(queries):
+        for k in range(len(rule_ptr) - 1):
+            reached = entity[ptr[k * queries + q] : ptr[k * queries + q + 1]]
+            if len(reached) == 0:
+                continue
+            is_reached[reached] = True
+            for rule in range(rule_ptr[k], rule_ptr[k + 1]):
+                first, last = edges_of(graph, rule_head[rule], heads[q])
+                if first < last:
+                    pca[rule] += len(reached)
+                for edge in range(first, last):
+                    if is_reached[graph.tails[edge]]:
+                        if support[rule] < pairs.shape[1]:
+                            pairs[rule, support[rule], 0] = heads[q]
+                            pairs[rule, support[rule], 1] = graph.tails[edge]
+                        support[rule] += 1
+            is_reached[reached] = False

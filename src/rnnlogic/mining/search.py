@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.executor import in_order
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import EntityEdges, bodies_between
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
-Progress = Callable[[int, int], None]  # relations done, relations in all
-
-
-@dataclass(frozen=True)
-class PathSearch:
-    """How far to look for paths; exhaustive where the limits are not reached, sampled elsewhere."""
-
-    max_length: int = 3
-    facts_per_relation: int = 1000
-    fanout: int = 100  # edges followed from one entity
-    walks_per_fact: int = 20_000
-    candidates: int = 3000  # bodies kept per relation, by the number of facts they join
+WAITING = 10**7  # bodies of finished relations that may wait for an unfinished one
 
 
 class Candidates(NamedTuple):
@@ -38,41 +27,49 @@ class Candidates(NamedTuple):
     joined: NDArray[np.int64]  # [n]
 
 
+class _Search(NamedTuple):
+    """What the searches of all relations share."""
+
+    graph: Graph
+    edges: EntityEdges
+    settings: MineSettings
+    max_length: int
+    banned: Banned | None
+    seed: int
+
+
 def find_candidates(
     graph: Graph,
-    search: PathSearch,
-    seed: int = 0,
-    threads: int = 1,
-    progress: Progress | None = None,
+    settings: MineSettings,
+    max_length: int,
     banned: Banned | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    tick: Tick = no_tick,
 ) -> Candidates:
-    """Bodies of length 1..max_length between the ends of facts, on the graph without the fact itself.
+    """Find the bodies of length 1..max_length that join the ends of facts, each fact hidden from its search.
 
-    A path read backwards supports the inverse relation, so each relation is searched once for both. Banned
-    rules take no one's place.
+    The search is exhaustive up to the limits in `settings` and sampled beyond them. A path read backwards
+    supports the inverse relation, so one search serves both directions. Banned rules are dropped before the
+    best candidates are chosen, so they take up no room.
     """
     radix = 2 * graph.num_relations + 1
-    if radix**search.max_length >= 1 << 63:
+    if radix**max_length >= 1 << 63:
         raise RNNLogicError(
-            f"bodies of length {search.max_length} over {radix - 1} relations exceed 64-bit keys"
+            f"bodies of length {max_length} over {radix - 1} relations (with inverses) do not fit into "
+            "64-bit keys: lower max_length"
         )
-    edges = edges_by_entity(graph)
-    found: list[tuple[Rule, int]] = []
-
-    def search_relation(relation: int) -> list[tuple[tuple[int, ...], int]]:
-        return _search_relation(graph, edges, relation, search, seed, banned)
-
-    relations = range(graph.num_relations)
-    for relation, bodies in enumerate(in_order(search_relation, relations, threads, len, 10**7)):
-        inverse = graph.inverse(relation)
+    shared = _Search(graph, edges_by_entity(graph), settings, max_length, banned, seed)
+    found: dict[Rule, int] = {}
+    searches = map_ordered(_search_relation, range(graph.num_relations), shared, threads, len, WAITING)
+    for relation, bodies in enumerate(searches):
         for body, joined in bodies:
             backwards = tuple(graph.inverse(step) for step in reversed(body))
-            found += [(Rule(relation, body), joined), (Rule(inverse, backwards), joined)]
-        if progress is not None:
-            progress(relation + 1, graph.num_relations)
-    kept = {rule: joined for rule, joined in found if not rule.is_trivial}
-    order = sorted(kept, key=lambda rule: (rule.head, -kept[rule], rule.body))
-    return Candidates(RuleSet.from_rules(order), np.array([kept[rule] for rule in order], np.int64))
+            found |= {Rule(relation, body): joined, Rule(graph.inverse(relation), backwards): joined}
+        tick(relation + 1, graph.num_relations)
+    rules = [rule for rule in found if not rule.is_trivial]
+    rules.sort(key=lambda rule: (rule.head, -found[rule], rule.body))
+    return Candidates(RuleSet.from_rules(rules), np.array([found[rule] for rule in rules], np.int64))
 
 
 def edges_by_entity(graph: Graph) -> EntityEdges:
@@ -88,29 +85,28 @@ def edges_by_entity(graph: Graph) -> EntityEdges:
     return EntityEdges(ptr, relations[order], tails[order])
 
 
-def _search_relation(
-    graph: Graph, edges: EntityEdges, relation: int, search: PathSearch, seed: int, banned: Banned | None
-) -> list[tuple[tuple[int, ...], int]]:
+def _search_relation(shared: _Search, relation: int) -> list[tuple[tuple[int, ...], int]]:
     """Bodies for one relation with the number of sampled facts they join, most first."""
-    rng = np.random.default_rng([seed, relation])
+    graph, settings, max_length = shared.graph, shared.settings, shared.max_length
+    rng = np.random.default_rng([shared.seed, relation])
     heads, tails = graph.edges(relation)
-    picked = np.sort(rng.permutation(len(heads))[: search.facts_per_relation])
+    picked = np.sort(rng.permutation(len(heads))[: settings.facts_per_relation])
     radix, inverse = 2 * graph.num_relations + 1, graph.inverse(relation)
     distance = np.full(graph.num_entities, -1, np.int64)
     queue = np.empty(graph.num_entities, np.int64)
-    back = max(1, (search.max_length - 1) // 2)
+    back = max(1, (max_length - 1) // 2)
     keys = [
         np.unique(
             bodies_between(
-                edges,
+                shared.edges,
                 int(heads[i]),
                 relation,
                 int(tails[i]),
                 inverse,
-                search.max_length,
+                max_length,
                 back,
-                search.fanout,
-                search.walks_per_fact,
+                settings.fanout,
+                settings.walks_per_fact,
                 radix,
                 int(rng.integers(1 << 31)),
                 distance,
@@ -121,13 +117,14 @@ def _search_relation(
     ]
     bodies, joined = np.unique(np.concatenate(keys or [np.empty(0, np.int64)]), return_counts=True)
     order = np.argsort(-joined, kind="stable")
-    if banned:
+    if shared.banned:
         rules = RuleSet.from_rules(Rule(relation, _decode(int(bodies[i]), radix)) for i in order)
-        order = order[~banned.mask(rules)]
-    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order[: search.candidates]]
+        order = order[~shared.banned.mask(rules)]
+    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order[: settings.candidates]]
 
 
 def _decode(key: int, radix: int) -> tuple[int, ...]:
+    """The body of a key that `bodies_between` gives."""
     body = []
     while key:
         key, digit = divmod(key, radix)

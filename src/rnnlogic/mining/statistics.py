@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.kernels import count_hits
+from rnnlogic.mining.kernels import count_hits
 from rnnlogic.rules.ruleset import RuleSet
-
-Queries = NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ def rule_statistics(
     rules: RuleSet,
     queries: Queries,
     threads: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    tick: Tick = no_tick,
 ) -> RuleStatistics:
     """Support and wrong results of every rule over the queries of its head relation."""
     support, wrong = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
@@ -73,6 +71,5 @@ def rule_statistics(
         support[part.rules] += hits
         wrong[part.rules] += misses
         done += len(part.queries)
-        if progress is not None:
-            progress(done, len(queries))
+        tick(done, len(queries))
     return RuleStatistics(support, wrong)

@@ -50,7 +50,8 @@ class RuleSet:
     @classmethod
     def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
         """Read one rule per line, blank lines and `#` comments aside; `RuleError` names line and column."""
-        return cls.from_rules(parse_lines(text.split("\n") if isinstance(text, str) else text, vocab))
+        lines = text.split("\n") if isinstance(text, str) else text
+        return cls.from_rules(rule for _, rule in parse_lines(lines, vocab))
 
     def __len__(self) -> int:
         return len(self.heads)
@@ -175,13 +176,16 @@ def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
     return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), arrays["body"].copy())
 
 
-def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[Rule]:
-    """Rules of lines, blank ones and `#` comments aside; errors name the line, and the file if given."""
+def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[tuple[str, Rule]]:
+    """The lines that hold a rule, each with its rule; errors name the line, and the file if given.
+
+    Blank lines and lines that are a `#` comment hold none.
+    """
     for number, line in enumerate(lines, start=1):
         stripped = line.strip()
         if stripped and not stripped.startswith("#"):
             try:
-                yield parse_rule(line.rstrip(), vocab)
+                yield line, parse_rule(line.rstrip(), vocab)
             except RuleError as error:
                 place = f"line {number}, " if path is None else f"{path}:{number}: "
                 raise RuleError(f"{place}{error}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,10 @@ class RuleTable:
         """What is known of rule i."""
         values = {name: column[i] for name, column in self.columns.items()}
         return {name: value for name, value in values.items() if value is not None}
+
+    def rows(self) -> Iterator[tuple[Rule, dict[str, Any]]]:
+        """Every rule with what is known of it."""
+        return ((rule, self.row(i)) for i, rule in enumerate(self.rules))
 
     def take(self, ids: ArrayLike) -> RuleTable:
         """The rules of different ids, in that order."""

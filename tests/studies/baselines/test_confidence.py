@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.mining.search import PathSearch, find_candidates
+from rnnlogic.mining.search import find_candidates
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
@@ -16,7 +17,7 @@ from tests.family import family
 
 DATASET = family()
 GRAPH = DATASET.graph("train")
-RULES = find_candidates(GRAPH, PathSearch(max_length=2)).rules
+RULES = find_candidates(GRAPH, MineSettings(), max_length=2).rules
 HEADS = np.repeat(np.arange(GRAPH.num_entities, dtype=np.int32), 6)
 RELATIONS = np.tile(np.arange(6, dtype=np.int32), GRAPH.num_entities)
 

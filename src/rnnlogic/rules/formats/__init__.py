@@ -62,7 +62,7 @@ def write_rules(
     path: str | Path, rules: Iterable[Rule], vocab: Vocab, style: Literal["long", "short"] = "long"
 ) -> None:
     """Write one rule per line as text; the file appears whole or not at all."""
-    write_text_rules(path, rules, vocab, style)
+    write_text_rules(path, ((rule, {}) for rule in rules), vocab, style)
 
 
 def write_table(path: str | Path, table: RuleTable, vocab: Vocab, format: RuleFormat) -> None:  # noqa: A002
@@ -71,7 +71,7 @@ def write_table(path: str | Path, table: RuleTable, vocab: Vocab, format: RuleFo
     AnyBURL lines need the columns predictions, support and confidence. Id files get their dictionary beside.
     """
     if format == "text":
-        write_text_rules(path, table.rules, vocab)
+        write_text_rules(path, table.rows(), vocab)
     elif format == "anyburl":
         write_anyburl_rules(path, table, vocab)
     elif format == "ids":

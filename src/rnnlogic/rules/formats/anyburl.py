@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats.lines import (
+    FIGURES,
     ImportReport,
     TableImport,
     check_names,
@@ -30,7 +31,6 @@ from rnnlogic.rules.formats.lines import (
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.table import RuleTable
 
-FIGURES = ("predictions", "support", "confidence")
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause wants; Y comes last
 CONSTANTS, NO_CHAIN, NO_BODY = "hold constants", "are not chains", "have no body"
 _LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
@@ -84,10 +84,10 @@ def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
 def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
     """Write rules with their figures; a rule and its mirror image, which say the same, as one line."""
     lines: dict[Rule, str] = {}
-    for i, rule in enumerate(table.rules):
+    for rule, known in table.rows():
         forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab)
         if forwards not in lines:
-            lines[forwards] = f"{_figures_text(table.row(i))}\t{anyburl_rule(forwards, vocab)}\n"
+            lines[forwards] = f"{_figures_text(known)}\t{anyburl_rule(forwards, vocab)}\n"
     write_text(path, "".join(lines.values()))
 
 

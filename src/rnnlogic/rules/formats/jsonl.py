@@ -25,7 +25,7 @@ def read_jsonl_rules(path: Path, vocab: Vocab) -> TableImport:
 
 def write_jsonl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
     """Write rules with all that is known of them."""
-    rows = ({RULE: format_rule(rule, vocab), **table.row(i)} for i, rule in enumerate(table.rules))
+    rows = ({RULE: format_rule(rule, vocab), **known} for rule, known in table.rows())
     write_text(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
 
 

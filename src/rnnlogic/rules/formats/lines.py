@@ -11,6 +11,8 @@ from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import RuleError
 from rnnlogic.rules.table import RuleTable
 
+FIGURES = ("predictions", "support", "confidence")  # statistics that line formats hold
+
 
 @dataclass(frozen=True)
 class ImportReport:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.table import WEIGHT, RuleTable
-
-Feature = Literal["count", "log1p", "binary"]  # what a weight is multiplied with: n walks, log(1 + n), or 1
 
 
 class Atom(NamedTuple):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Clause, Feature, clauses, double, weighted
+from rnnlogic.rules.programs.chain import Clause, clauses, double, weighted
 from rnnlogic.rules.table import RuleTable
 
 BASE = "urn:rnnlogic:"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Atom, Clause, Feature, clauses, double, weighted, without_nul
+from rnnlogic.rules.programs.chain import Atom, Clause, clauses, double, weighted, without_nul
 from rnnlogic.rules.table import RuleTable
 
 _FEATURES: dict[Feature, str] = {"count": "walks", "log1p": "LN(1 + walks)", "binary": "1"}

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
+from rnnlogic.base.types import Queries
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.mining.statistics import Queries, training_queries
+from rnnlogic.mining.statistics import training_queries
 from rnnlogic.studies.baselines.drum import DRUM
 from rnnlogic.studies.baselines.neural_lp import NeuralLP
 from rnnlogic.studies.baselines.walks import Edges, Questions, edges_of

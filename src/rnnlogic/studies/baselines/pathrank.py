@@ -17,12 +17,14 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, vstack
 
 from rnnlogic.config import changed, preset_for
+from rnnlogic.base.types import Queries
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import KnownAnswers
 from rnnlogic.grounding.ground import Grounder, Grounding
-from rnnlogic.learning.learn import mine_rules
-from rnnlogic.mining.statistics import Queries, training_queries
+
+from rnnlogic.mining.mine import mine_rules
+from rnnlogic.mining.statistics import training_queries
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -71,9 +73,10 @@ class PathRankScorer:
 def fit_pathrank(dataset: Dataset, settings: PathRankSettings | None = None) -> PathRankScorer:
     """Mine paths and fit a logistic regression for every relation and inverse."""
     settings = settings or PathRankSettings()
-    changes = {"seed": settings.seed, "mine": {"keep": settings.rules}}
-    rules = mine_rules(dataset, changed(preset_for(dataset), changes), settings.threads)[0]
-    graph = dataset.graph("train")
+    config, graph = changed(preset_for(dataset), {"mine": {"keep": settings.rules}}), dataset.graph("train")
+    rules = mine_rules(
+        graph, config.mine, config.max_length, seed=settings.seed, threads=settings.threads
+    ).rules
     queries = training_queries(graph, settings.queries_per_relation, settings.seed)
     grounder, weights = Grounder(graph, rules, settings.threads), np.zeros(len(rules))
     for relation in rules.head_relations():

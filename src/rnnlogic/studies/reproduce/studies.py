@@ -12,8 +12,9 @@ import numpy as np
 from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
 from rnnlogic.base.executor import default_threads
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.learn import best_per_head, fit_predictor, load_parameters, new_generator
+from rnnlogic.learning.learn import fit_predictor, load_parameters, new_generator
 from rnnlogic.learning.result import unpack_rules
+from rnnlogic.mining.mine import best_per_head
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet

@@ -1,10 +1,12 @@
+"""Files of relation ids, as the authors of RNNLogic released them."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.formats import read_rules, write_rules, write_table
+from rnnlogic.rules.formats import read_rules, write_table
 from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -30,17 +32,6 @@ def id_file(tmp_path):
 
 
 @given(st.data())
-def test_text_files_round_trip_with_any_names(tmp_path_factory, data):
-    vocab = data.draw(vocabularies())
-    rules = data.draw(rule_sets(vocab))
-    path = tmp_path_factory.getbasetemp() / "round_trip.rules"
-    write_rules(path, rules, vocab, data.draw(st.sampled_from(["long", "short"])))
-    got, report = read_rules(path, vocab)
-    assert got == rules
-    assert report == ImportReport(read=len(rules), kept=len(rules), duplicates=0)
-
-
-@given(st.data())
 def test_id_files_round_trip_or_say_why_not(tmp_path_factory, data):
     vocab = data.draw(vocabularies())
     rules = data.draw(rule_sets(vocab, min_length=1)).without_trivial()
@@ -58,45 +49,6 @@ def test_id_files_are_written_as_the_authors_do(tmp_path):
     write_table(tmp_path / "own.txt", RuleTable(rules), VOCAB, "ids")
     assert (tmp_path / "own.txt").read_text() == "1 0 3\n2 2 2\n"
     assert (tmp_path / "own.relations.dict").read_text() == "0\tfriend\n1\thobby\n2\t!friend\n3\t!hobby\n"
-
-
-def test_text_file_with_comments_bom_crlf_and_repeats(tmp_path):
-    path = tmp_path / "own.rules"
-    path.write_bytes("\ufeff# mine\r\nhobby <- friend & hobby\r\n\r\nhobby <- friend, hobby\r\n".encode())
-    rules, report = read_rules(path, VOCAB)
-    assert list(rules) == [Rule(1, (0, 1))]
-    assert report == ImportReport(read=2, kept=1, duplicates=1)
-    assert report.lines() == ["2 rules read", "  1 repeat an earlier rule: dropped", "1 rules kept"]
-
-
-def test_text_errors_name_file_line_and_column(tmp_path):
-    path = tmp_path / "own.rules"
-    path.write_text("# mine\nhobby <- frend\n")
-    with pytest.raises(RuleError) as caught:
-        read_rules(path, VOCAB)
-    assert str(caught.value).startswith(
-        f"{path}:2: column 10: unknown relation 'frend'; did you mean 'friend'?"
-    )
-
-
-def test_unreadable_files(tmp_path):
-    missing = tmp_path / "missing.rules"
-    with pytest.raises(RuleError, match=r"missing.rules: cannot be read \(No such file"):
-        read_rules(missing, VOCAB)
-    missing.write_bytes(b"hobby <- friend\n\xff\n")
-    with pytest.raises(RuleError, match=r"missing.rules:2: not UTF-8 text"):
-        read_rules(missing, VOCAB)
-
-
-def test_writing_is_all_or_nothing(tmp_path):
-    path = tmp_path / "own.rules"
-    write_rules(path, [Rule(1, (0,))], VOCAB)
-    with pytest.raises(RuleError, match=r"relation id outside 0..3"):
-        write_rules(path, [Rule(0, (1,)), Rule(1, (5,))], VOCAB)
-    assert path.read_text() == "hobby(X,Y) <- friend(X,Y)\n"
-    assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(RuleError, match=r"own.rules: cannot be written \(No such file"):
-        write_rules(tmp_path / "nowhere" / "own.rules", [], VOCAB)
 
 
 @pytest.mark.parametrize("relations", [DICT_WITH_INVERSES, DICT_WITHOUT_INVERSES])

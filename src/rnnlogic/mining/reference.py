@@ -1,0 +1,134 @@
+"""Plain-Python twins of the kernels: same signatures, same results, written to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import GraphArrays
+from rnnlogic.grounding.reference import tails_of
+from rnnlogic.mining.kernels import EntityEdges
+
+WORD = (1 << 64) - 1
+
+
+def bodies_between(
+    edges: EntityEdges,
+    head: int,
+    relation: int,
+    tail: int,
+    inverse: int,
+    max_length: int,
+    back: int,
+    fanout: int,
+    most: int,
+    radix: int,
+    seed: int,
+    distance: Any,  # noqa: ARG001 - the kernel's buffers
+    queue: Any,  # noqa: ARG001
+) -> NDArray[np.int64]:
+    """Keys of the walks of length 1..max_length from head to tail that do not use the fact itself."""
+    steps_to_tail = _distances(edges, tail, back, fanout)
+    random_below = _xorshift(2 * seed + 1)
+    own_fact = {(head, relation, tail), (tail, inverse, head)}
+
+    def walks(here: int, length: int) -> Iterator[int]:
+        """Keys of what follows the first `length` steps, depth first."""
+        left = max_length - length - 1
+        for step, other in _tried_edges(edges, here, fanout, random_below):
+            is_dead_end = left <= back and steps_to_tail.get(other, left + 1) > left
+            if is_dead_end or (here, step, other) in own_fact:
+                continue
+            key = (step + 1) * radix**length
+            if other == tail:
+                yield key
+            if left > 0:
+                yield from (key + rest for rest in walks(other, length + 1))
+
+    return np.array(list(islice(walks(head, 0), most)), np.int64)
+
+
+def _tried_edges(
+    edges: EntityEdges, entity: int, fanout: int, random_below: Callable[[int], int]
+) -> Iterator[tuple[int, int]]:
+    """(relation, tail) of all edges of an entity; if it has more than `fanout`, of that many random ones."""
+    first, last = int(edges.ptr[entity]), int(edges.ptr[entity + 1])
+    for i in range(min(last - first, fanout)):
+        edge = first + (i if last - first <= fanout else random_below(last - first))
+        yield int(edges.relation[edge]), int(edges.tail[edge])
+
+
+def _distances(edges: EntityEdges, tail: int, most: int, fanout: int) -> dict[int, int]:
+    """Steps to the tail, up to `most`, on walks that pass no other entity of more than `fanout` edges."""
+    found, ring = {tail: 0}, [tail]
+    for steps in range(1, most + 1):
+        expanded = [e for e in ring if e == tail or edges.ptr[e + 1] - edges.ptr[e] <= fanout]
+        reached = (int(other) for e in expanded for other in edges.tail[edges.ptr[e] : edges.ptr[e + 1]])
+        ring = list(dict.fromkeys(other for other in reached if other not in found))
+        found.update(dict.fromkeys(ring, steps))
+    return found
+
+
+def _xorshift(state: int) -> Callable[[int], int]:
+    """A function that gives a random number in 0..bound-1."""
+
+    def random_below(bound: int) -> int:
+        nonlocal state
+        state ^= state << 13 & WORD
+        state ^= state >> 7
+        state ^= state << 17 & WORD
+        return (state >> 11) % bound
+
+    return random_below
+
+
+def _cells(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]:
+    """(body, query, positions of its results) for every body and query."""
+    return [(row // queries, row % queries, range(ptr[row], ptr[row + 1])) for row in range(len(ptr) - 1)]
+
+
+def count_hits(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every grounded body: queries whose answer it reaches, and results that are no known answer."""
+    bodies = (len(ptr) - 1) // max(len(answers), 1)
+    hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
+    for body, query, positions in _cells(ptr, len(answers)):
+        known = {*tails_of(graph, relation, int(heads[query])), int(answers[query])}
+        hits[body] += sum(entity[i] == answers[query] for i in positions)
+        wrong[body] += sum(int(entity[i]) not in known for i in positions)
+    return hits, wrong
+
+
+def add_matches(
+    graph: GraphArrays,
+    heads: NDArray[np.int32],
+    entity: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    rule_ptr: NDArray[np.int64],
+    rule_head: NDArray[np.int32],
+    is_reached: NDArray[np.bool_],  # noqa: ARG001 - the kernel's marks
+    support: NDArray[np.int64],
+    pca: NDArray[np.int64],
+    pairs: NDArray[np.int32],
+) -> None:
+    """Compare what grounded bodies reach from `heads` with the facts of the rules that have these bodies."""
+    for body, query, positions in _cells(ptr, len(heads)):
+        head, reached = int(heads[query]), {int(entity[i]) for i in positions}
+        for rule in range(rule_ptr[body], rule_ptr[body + 1]):
+            known = tails_of(graph, int(rule_head[rule]), head)
+            pca[rule] += len(reached) if known else 0
+            for tail in known:
+                if tail in reached:
+                    pairs[rule, support[rule] : support[rule] + 1] = head, tail
+                    support[rule] += 1

@@ -1,0 +1,88 @@
+"""Every kernel against its plain-Python twin, to the bit."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.mining import kernels, reference
+from rnnlogic.mining.search import edges_by_entity
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from tests.grounding.conftest import ENTITIES, cases
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    facts=st.integers(1, 150),
+    max_length=st.integers(1, 5),
+    back=st.integers(1, 3),
+    fanout=st.integers(1, 30),
+    most=st.sampled_from([1, 7, 300, 5000]),  # beyond the first 256 the kernel's buffer has to grow
+)
+def test_bodies_between(seed, facts, max_length, back, fanout, most):
+    rng = np.random.default_rng(seed)
+    triples = np.stack([rng.integers(size, size=facts) for size in (15, 3, 15)], axis=1)
+    graph = Graph.from_triples(triples, 15, 3)
+    edges = edges_by_entity(graph)
+    distance, queue = np.full(15, -1, np.int64), np.empty(15, np.int64)
+    for head, relation, tail in triples[:3].tolist():
+        limits = (max_length, back, fanout, most, 7, seed)
+        buffers = (distance, queue)
+        fact = (head, relation, tail, graph.inverse(relation))
+        found = kernels.bodies_between(edges, *fact, *limits, *buffers)
+        np.testing.assert_array_equal(found, reference.bodies_between(edges, *fact, *limits, *buffers))
+        assert (distance == -1).all()
+
+
+def test_bodies_between_are_compared_where_they_are_many_and_sampled():
+    """The test above must not pass because nothing is ever found or drawn at random."""
+    rng = np.random.default_rng(0)
+    triples = np.stack([rng.integers(size, size=150) for size in (15, 3, 15)], axis=1)
+    graph = Graph.from_triples(triples, 15, 3)
+    edges, (head, relation, tail) = edges_by_entity(graph), triples[0].tolist()
+    fact = (head, relation, tail, graph.inverse(relation))
+
+    def keys(fanout: int, seed: int):
+        return reference.bodies_between(edges, *fact, 4, 1, fanout, 5000, 7, seed, None, None)
+
+    assert len(keys(30, 0)) == 5000
+    assert np.array_equal(keys(30, 0), keys(30, 1))
+    assert not np.array_equal(keys(5, 0), keys(5, 1))
+
+
+@settings(max_examples=60, deadline=None)
+@given(case=cases())
+def test_count_hits(case):
+    for part in Grounder(case.graph, case.rules, 1).ground(np.arange(ENTITIES), 0):
+        heads = part.queries.astype(np.int32)
+        answers = (3 * heads) % ENTITIES
+        arguments = (case.graph.arrays, 0, heads, answers, part.entity, part.ptr, ENTITIES)
+        for found, expected in zip(
+            kernels.count_hits(*arguments), reference.count_hits(*arguments), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+
+
+@settings(max_examples=60)
+@given(case=cases())
+def test_add_matches(case):
+    bodies = RuleSet.from_rules(Rule(0, body) for body in sorted({rule.body for rule in case.rules}))
+    rule_head = np.tile(np.arange(4, dtype=np.int32), len(bodies))  # every body with every head
+    rule_ptr = np.arange(0, len(rule_head) + 1, 4)
+    for part in Grounder(case.graph, bodies, 1).ground(np.arange(ENTITIES), 0):
+        results = []
+        for module in (kernels, reference):
+            sums = np.zeros((2, len(rule_head)), np.int64)
+            pairs = np.full((len(rule_head), 2, 2), -1, np.int32)
+            marks = np.zeros(ENTITIES, np.bool_)
+            heads = part.queries.astype(np.int32)
+            module.add_matches(
+                case.graph.arrays, heads, part.entity, part.ptr, rule_ptr, rule_head, marks, *sums, pairs
+            )
+            assert not marks.any()
+            results.append((sums, pairs))
+        np.testing.assert_array_equal(results[0][0], results[1][0])
+        np.testing.assert_array_equal(results[0][1], results[1][1])
