@@ -89,7 +89,7 @@ def generate(
     relations = np.arange(2 * graph.num_relations)
     banned = None if edits is None else edits.banned
     found: RankedRules | SampledRules
-    if config.em.generate == "beam":
+    if config.em.search == "beam":
         found = generator.beam(relations, config.em.rules, threads=threads, banned=banned)
     else:
         found = generator.sample(relations, config.em.rules, torch.Generator().manual_seed(seed), banned)

@@ -113,7 +113,7 @@ class _Job:
             tick = self.ticker("weights")
             learned = strongest_rules(
                 learned,
-                config.plus.rules,
+                config.plus.keep,
                 lambda rules: fit_predictor(self.dataset, rules, config, self.threads, tick, self.paths),
             )
             saved = pack_learned(learned)
@@ -245,7 +245,7 @@ class _Job:
 
     def answer_weight(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """How much of the embedding's own score is added to that of the rules: given, or by validation."""
-        given, tried = self.config.paths.answer_weight, self.config.paths.answer_weights
+        given, tried = self.config.paths.eta, self.config.paths.etas
         if not isinstance(self.embedding, RotatE) or self.config.is_plus:
             return 0.0
         if given is not None or not len(self.dataset.valid):

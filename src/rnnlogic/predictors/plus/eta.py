@@ -26,7 +26,7 @@ def choose_eta(
 
     The embedding has seen the training facts, so eta cannot be learned from them.
     """
-    started, tried = time.perf_counter(), settings.answer_weights
+    started, tried = time.perf_counter(), settings.etas
     assert scorer.embedding is not None
     sums, asked = reciprocal_ranks(scorer, scorer.embedding, dataset, tried, settings.eta_facts)
     mean = sums.sum(axis=0) / max(1, asked.sum())

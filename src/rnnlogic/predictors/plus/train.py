@@ -108,7 +108,7 @@ class PlusTask:
         most, scorer = self.config.plus.valid_facts, self.scorer(parameters)
         if self.embedding is None:
             return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
-        tried = self.config.plus.answer_weights
+        tried = self.config.plus.etas
         sums, asked = reciprocal_ranks(scorer, self.embedding, self.dataset, tried, most)
         return float((sums.sum(axis=0) / max(1, asked.sum())).max())
 
