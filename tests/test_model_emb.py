@@ -16,7 +16,7 @@ from tests.predictors.paths.oracles import random_embedding
 
 DATA = family()
 EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)
-PATHS = {"temperature": 2.0, "answer_weights": (0.01, 0.02)}  # so that the embedding surely has a say
+PATHS = {"temperature": 2.0, "etas": (0.01, 0.02)}  # so that the embedding surely has a say
 CHANGES = {"variant": "rnnlogic-emb", "paths": PATHS, "em": {"rounds": 2}, "predictor": {"weight_decay": 0.1}}
 CONFIG = changed(tiny_config(), CHANGES)
 
@@ -30,7 +30,7 @@ def test_paths_are_scored_in_training_too(model):
     plain = RNNLogic(changed(CONFIG, {"variant": "rnnlogic"})).fit(DATA)
     assert not np.array_equal(plain.learned.weights, model.learned.weights)
     assert plain.learned.answer_weight == 0
-    assert model.learned.answer_weight in PATHS["answer_weights"]
+    assert model.learned.answer_weight in PATHS["etas"]
 
 
 def test_answers_are_explained_to_the_last_bit(model):

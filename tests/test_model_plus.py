@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def with_embedding() -> RNNLogic:
-    plus = {"answer_weights": (0.05, 20.0), "per_relation_eta": True, "eta_prior": 0.0, "rules": 5}
+    plus = {"etas": (0.05, 20.0), "per_relation_eta": True, "eta_prior": 0.0, "keep": 5}
     return RNNLogic(changed(CONFIG, {"variant": "plus-emb", "plus": plus})).fit(DATA, embeddings=EMBEDDING)
 
 
@@ -109,7 +109,7 @@ class Alphabet:
 
 
 def test_any_model_may_take_part_by_its_scores(tmp_path):
-    plus = {"answer_weights": (1000.0,), "path_scores": False, "epochs": 1}
+    plus = {"etas": (1000.0,), "path_scores": False, "epochs": 1}
     config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
     rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
     model = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
@@ -125,7 +125,7 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
 
 def test_a_model_of_pykeen_takes_part_in_scores_and_reasons():
     trained = train_pykeen("distmult", DATA, RECIPES["distmult"].grid[0], most_epochs=10).scorer
-    plus = {"answer_weights": (0.5,), "path_scores": False, "epochs": 1}
+    plus = {"etas": (0.5,), "path_scores": False, "epochs": 1}
     config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
     rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
     model = RNNLogic(config).fit(DATA, embeddings=trained, rules=rules, generate=False)

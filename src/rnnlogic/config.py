@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.settings import (
     Named,
+    Settings,
     changed,
     checked,
     name_for,
@@ -40,20 +41,18 @@ __all__ = [
 Variant = str  # a name of the table of predictors
 
 
-class Config(PredictorGroups):
-    """All settings of `rnnlogic fit`."""
+class Basics(Settings):
+    """Settings of a fit that belong to no part of it."""
 
     variant: Variant = Field("rnnlogic", description="The predictor: a name of predictors/table.py")
-    seed: int = 0
-    threads: int | None = Field(None, description="Threads; all cores if not given")
+    seed: int = Field(0, ge=0, description="Seed of everything random")
+    threads: int | None = Field(None, ge=1, description="Threads; all cores if not given")
     max_length: int = Field(3, ge=1, le=8, description="Longest rule body")
-    generate: bool = Field(True, description="Look for rules; if not, only weigh those that are given")
-    pinned: tuple[str, ...] = Field((), description="Rules that are surely among the final ones")
-    banned: tuple[str, ...] = Field((), description="Patterns of rules that are never used: r <- * & ...")
-    mine: MineSettings = MineSettings()
-    generator: GeneratorSettings = GeneratorSettings()
-    em: EMSettings = EMSettings()
-    final: FinalSettings = FinalSettings()
+    generate: bool = Field(True, description="Generate rules; if false, only learn weights of the given ones")
+    pinned: tuple[str, ...] = Field((), description="Rules that the final rules always contain")
+    banned: tuple[str, ...] = Field(
+        (), description="Patterns of rules that are never used, such as r <- * & ..."
+    )
 
     @field_validator("variant")
     @classmethod
@@ -63,6 +62,15 @@ class Config(PredictorGroups):
         except RNNLogicError as error:
             raise ValueError(str(error)) from None
         return variant
+
+
+class Config(PredictorGroups, Basics):
+    """All settings of `rnnlogic fit`."""
+
+    mine: MineSettings = MineSettings()
+    generator: GeneratorSettings = GeneratorSettings()
+    em: EMSettings = EMSettings()
+    final: FinalSettings = FinalSettings()
 
     @property
     def has_embedding(self) -> bool:

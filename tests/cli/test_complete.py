@@ -134,7 +134,7 @@ def test_on_another_graph(model, folder, tmp_path, monkeypatch, capsys):
 def test_with_an_embedding_that_has_a_say_on_every_entity(tmp_path):
     data = family()
     embedding = random_embedding(data.vocab.num_entities, data.vocab.num_relations, dim=3)
-    paths = {"temperature": 2.0, "answer_weights": (0.01,)}
+    paths = {"temperature": 2.0, "etas": (0.01,)}
     config = changed(tiny_config(), {"variant": "rnnlogic-emb", "paths": paths, "em": {"rounds": 1}})
     model = RNNLogic(config).fit(data, embeddings=embedding)
     assert model.learned.answer_weight > 0

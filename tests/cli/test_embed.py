@@ -73,6 +73,13 @@ def test_mistakes_are_one_line(data, folder, monkeypatch, capsys):
     assert run("embed", data, "-o", folder, *QUICK, "--seed", "9", "--restart", monkeypatch=monkeypatch) == 0
 
 
+@pytest.mark.parametrize(("command", "change"), [("embed", "epochs=["), ("fit", "em.rounds=[")])
+def test_a_value_that_is_not_yaml_is_named(command, change, data, folder, monkeypatch, capsys):
+    assert run(command, data, "-o", folder, "--set", change, monkeypatch=monkeypatch) == 2
+    message = f"error: --set {change}: is not YAML: expected the node content, but found '<stream end>'"
+    assert capsys.readouterr().err.splitlines()[-1] == message
+
+
 def test_ctrl_c_says_how_to_go_on(data, folder, monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt

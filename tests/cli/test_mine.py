@@ -4,9 +4,10 @@ from typer.testing import CliRunner
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import app
-from rnnlogic.config import Config, MineSettings
+from rnnlogic.config import Config
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.mining.mine import mine_rules
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
 from tests.family import write_family

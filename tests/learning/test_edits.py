@@ -49,11 +49,9 @@ def test_pinned_rules_are_added_once_and_banned_given_ones_are_not(found, wanted
     assert log_prob.tolist() == [0.0] * len(beam) + [-len(rule.body) for rule in both[len(beam) :]]
 
 
-@pytest.mark.parametrize("generate", ["beam", "sample"])
-def test_pinned_rules_are_in_and_banned_ones_nowhere(generate):
-    config = override(
-        changed(pinned=(UNLIKELY,), banned=BANNED), [f"em.generate={generate}", "final.rules=5"]
-    )
+@pytest.mark.parametrize("search", ["beam", "sample"])
+def test_pinned_rules_are_in_and_banned_ones_nowhere(search):
+    config = override(changed(pinned=(UNLIKELY,), banned=BANNED), [f"em.search={search}", "final.rules=5"])
     learned, store = fit(config, ["parent <- parent & grandparent"])
     banned = Banned.from_text(BANNED, DATA.vocab)
     for stage in ("mined", "round-1", "learned"):

@@ -10,8 +10,6 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.learn import learn
 from rnnlogic.learning.result import MemoryStore
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Rule, parse_rule
-from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.rule import parse_rule
 
 SMALL = [
@@ -75,7 +73,7 @@ def test_from_scratch_nothing_is_mined_and_em_finds_the_rule_by_itself(family):
 
 @pytest.mark.parametrize(
     "settings",
-    [("em.assignment=sample",), ("em.generate=sample",), ("em.replay=false",), ("predictor.feature=count",)],
+    [("em.assignment=sample",), ("em.search=sample",), ("em.replay=false",), ("predictor.feature=count",)],
 )
 def test_options_of_the_rounds_work(family, settings):
     learned, store, _ = run(family, *settings)

@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from rnnlogic.mining.settings import MineSettings
 from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule

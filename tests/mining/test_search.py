@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.mining.settings import MineSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.mining import search
 from rnnlogic.mining.search import edges_by_entity, find_candidates
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from rnnlogic.answering.answers import best_answers
 from rnnlogic.base.errors import RuleError
-from rnnlogic.mining.settings import MineSettings
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.mining.search import PathSearch, find_candidates
-from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.settings import MineSettings
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.programs.cypher import cypher_name
 from rnnlogic.rules.programs.logic import clingo_string, prolog_atom

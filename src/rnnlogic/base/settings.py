@@ -20,9 +20,9 @@ LARGEST = "large"
 
 
 class Settings(BaseModel):
-    """Named values that change a result; a key that does not exist is an error, and nothing changes them."""
+    """Named values, checked and never changed afterwards; a key that does not exist is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     former: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions, and what they are called now
 
@@ -79,12 +79,9 @@ def override(settings: Kind, assignments: Iterable[str]) -> Kind:
 
 def all_keys(kind: type[Settings]) -> list[str]:
     """Every key that may be set, with dots."""
-    keys: list[str] = []
-    for name, field in kind.model_fields.items():
-        group = field.annotation
-        is_group = isinstance(group, type) and issubclass(group, Settings)
-        keys += [f"{name}.{inner}" for inner in all_keys(group)] if is_group else [name]  # type: ignore[arg-type]
-    return keys
+    groups = _groups(kind)
+    inner = {name: [f"{name}.{key}" for key in all_keys(group)] for name, group in groups.items()}
+    return [key for name in kind.model_fields for key in inner.get(name, [name])]
 
 
 def read_values(path: str | Path) -> dict[str, Any]:
@@ -166,9 +163,13 @@ def _remedy(kind: type[Settings], key: str) -> str:
 
 def _former_keys(kind: type[Settings]) -> dict[str, str]:
     """Keys of earlier versions, with dots, and what they are called now."""
-    keys = dict(kind.former)
-    for name, field in kind.model_fields.items():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, Settings):
-            inner = _former_keys(field.annotation)
-            keys |= {f"{name}.{old}": f"{name}.{new}" for old, new in inner.items()}
-    return keys
+    inner = {name: _former_keys(group) for name, group in _groups(kind).items()}
+    return dict(kind.former) | {
+        f"{name}.{old}": f"{name}.{new}" for name, keys in inner.items() for old, new in keys.items()
+    }
+
+
+def _groups(kind: type[Settings]) -> dict[str, type[Settings]]:
+    """The fields that are groups of settings."""
+    types = {name: field.annotation for name, field in kind.model_fields.items()}
+    return {name: t for name, t in types.items() if isinstance(t, type) and issubclass(t, Settings)}

@@ -1,4 +1,4 @@
-"""Settings of RotatE training: every number that changes a result is a named field here."""
+"""Settings of RotatE training."""
 
 from __future__ import annotations
 
@@ -22,33 +22,38 @@ class RotatESettings(Settings):
     dim: int = Field(200, ge=1, description="Complex dimensions D")
     margin: float = Field(9.0, gt=0, le=60, description="gamma: score = margin - distance")
     adversarial_temperature: float = Field(
-        1.0, ge=0, description="alpha: negatives weigh softmax(alpha * score); 0 weighs all alike"
+        1.0, ge=0, description="alpha: negatives weigh softmax(alpha * score); 0 weighs all the same"
     )
     batch_size: int = Field(
-        1024, ge=1, description="Queries per step; a fact is two: (h, r, ?) and (t, r^-1, ?)"
+        1024, ge=1, description="Queries per step; a fact gives two: (h, r, ?) and (t, r^-1, ?)"
     )
     negatives: int = Field(256, ge=1, description="Wrong answers per query, drawn without repeats; E at most")
     share: int = Field(128, ge=1, description="Queries that share the same negatives")
     subsampling: bool = Field(
         True,
-        description="Weigh a fact by 1 / sqrt(6 + facts of (h, r) + facts of (r, t)), or all alike",
+        description="Weigh a fact by 1 / sqrt(6 + facts of (h, r) + facts of (r, t)), as RotatE's authors do",
     )
     epochs: float = Field(100.0, gt=0, description="Passes over all training queries")
     learning_rate: float = Field(
         0.01, gt=0, description="Adam's step; entities: in units of (margin + 2) / dim, phases: of pi"
     )
     schedule: Literal["cosine", "step", "constant"] = Field(
-        "cosine", description="Rate falls as a cosine to 0, or to a tenth after half the steps, or not at all"
+        "cosine",
+        description="The rate falls as a cosine to 0, to a tenth at half the steps (authors), or not at all",
     )
-    evaluations: int = Field(10, ge=1, description="Times the validation MRR is measured")
+    evaluations: int = Field(
+        10, ge=1, description="Evaluations of the validation set during training; more cost time"
+    )
     patience: int | None = Field(
-        None, ge=1, description="Stop after so many evaluations without a better validation MRR"
+        None,
+        ge=1,
+        description="Evaluations without a better validation MRR before stopping; default: never stop early",
     )
-    valid_facts: int = Field(1000, ge=1, description="Validation facts evaluated each time, at most")
+    valid_facts: int = Field(1000, ge=1, description="Validation facts in an evaluation, at most")
 
     @property
     def entity_range(self) -> float:
-        """Entities begin uniformly between minus and plus this."""
+        """Entities start uniformly between minus and plus this."""
         return (self.margin + 2.0) / self.dim
 
 

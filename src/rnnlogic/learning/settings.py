@@ -1,8 +1,9 @@
-"""Settings of the EM rounds and of the rules that they leave."""
+"""Settings of the EM rounds and of the final rules."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,17 +11,21 @@ from rnnlogic.base.settings import Settings
 
 
 class EMSettings(Settings):
-    """Rounds in which generator and predictor teach each other."""
+    """EM rounds: generator and predictor teach each other."""
+
+    former: ClassVar[Mapping[str, str]] = {"generate": "search"}
 
     optimizer: Literal["em", "reinforce", "none"] = Field(
-        "em", description="How the generator learns from rewards"
+        "em", description="How the generator learns: from selected rules, from rewards, or not at all"
     )
-    rounds: int = Field(3, ge=0)
+    rounds: int = Field(3, ge=0, description="EM rounds, at most")
     rules: int = Field(1000, ge=1, description="Rules generated per relation (paper: N = 1000)")
-    generate: Literal["beam", "sample"] = Field("beam", description="Most probable rules, or a sample")
+    search: Literal["beam", "sample"] = Field(
+        "beam", description="The generator's most probable rules, or a sample (paper)"
+    )
     selected: int = Field(300, ge=1, description="Rules selected per training instance (paper: K = 300)")
     assignment: Literal["hard", "sample"] = Field(
-        "hard", description="Top K by H, or K drawn from softmax(H)"
+        "hard", description="The K rules of highest H, or K drawn from softmax(H); the paper has both"
     )
     prior_weight: float = Field(0.01, ge=0, description="Weight of the generator's log-probability inside H")
     replay: bool = Field(
@@ -29,10 +34,12 @@ class EMSettings(Settings):
     queries_per_relation: int = Field(500, ge=1, description="Training queries per relation and round")
     predictor_steps: int = Field(20, ge=1, description="Passes of the predictor in each round")
     patience: int = Field(2, ge=1, description="Rounds without a better validation MRR before stopping")
-    valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each round")
+    valid_facts: int = Field(
+        2000, ge=1, description="Validation facts evaluated after each round, at most: keeps rounds short"
+    )
 
 
 class FinalSettings(Settings):
-    """The rules that answer, and how their weights are found."""
+    """The rules that the model answers with."""
 
     rules: int = Field(1000, ge=1, description="Best rules per relation, by beam search (paper: 1000)")

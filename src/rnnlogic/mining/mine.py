@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Tick, no_tick
-from rnnlogic.mining.settings import MineSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.mining.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
-from rnnlogic.mining.settings import MineSettings
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import EntityEdges, bodies_between
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.mining.settings import MineSettings
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences

@@ -18,9 +18,9 @@ class LogLinearSettings(Settings):
         100.0, ge=0, description="L2 penalty on psi, against the summed log-likelihood"
     )
     weight_limit: float | None = Field(
-        None, gt=0, description="No psi is larger than this, in either sign: strength comes from many rules"
+        None, gt=0, description="Bound on |psi|: an answer needs several rules to get a high score"
     )
-    initial: Literal["zero", "expectation", "random"] = Field("zero", description="Start value of psi")
+    initial: Literal["zero", "expectation", "random"] = Field("zero", description="psi before the first pass")
     other_answers: Literal["exclude", "negative"] = Field(
         "exclude",
         description="Other known answers of a training query: left out of the softmax, or counted as wrong",
@@ -29,8 +29,8 @@ class LogLinearSettings(Settings):
         1.0,
         gt=0,
         le=1,
-        description="Features of the answer are multiplied with it while psi is learned: below 1, only rules "
-        "that reach answers clearly more often than others get positive weights",
+        description="Factor on the answer's features while psi is learned; below 1, only rules that reach "
+        "answers clearly more often than other entities get positive weights",
     )
     steps: int = Field(40, ge=1, description="Passes over the training queries, at most (L-BFGS)")
     queries_per_relation: int = Field(5000, ge=1, description="Training queries per relation, at most")

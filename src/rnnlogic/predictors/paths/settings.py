@@ -1,8 +1,9 @@
-"""Settings of path scores."""
+"""Settings of the path scores phi."""
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,21 +11,27 @@ from rnnlogic.base.settings import Settings
 
 
 class PathSettings(Settings):
-    """How an embedding takes part, in the variant rnnlogic-emb."""
+    """How an embedding scores the paths of rules."""
+
+    former: ClassVar[Mapping[str, str]] = {"answer_weight": "eta", "answer_weights": "etas"}
 
     delta: float | None = Field(
         None,
-        description="phi = sigmoid((delta - distance) / temperature); not given: the margin + shift",
+        description="phi = sigmoid((delta - distance) / temperature), as the paper states it; default: the "
+        "margin of the embedding + shift",
     )
-    shift: float = Field(0.0, description="delta minus the margin with which the embedding was trained")
-    temperature: float = Field(1.0, gt=0, description="How far distances may differ from delta (paper: 1)")
+    shift: float = Field(0.0, description="delta minus the embedding's margin")
+    temperature: float = Field(1.0, gt=0, description="Width of the sigmoid in units of distance (paper: 1)")
     distance: Literal["modulus", "euclidean"] = Field(
-        "modulus", description="Sum of the moduli of complex differences, as RotatE has it, or Euclidean"
+        "modulus",
+        description="Sum of moduli, as in RotatE's loss, or the Euclidean distance; the paper leaves it open",
     )
-    answer_weight: float | None = Field(
+    eta: float | None = Field(
         None,
         ge=0,
-        description="eta: how much of RotatE's own score of (h, r, answer) is added to that of the rules; "
-        "not given: the best of answer_weights on validation facts",
+        description="Weight of the embedding's own score of (h, r, answer); 0 switches it off; default: the "
+        "best of etas on the validation set",
     )
-    answer_weights: tuple[float, ...] = Field((0.0, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1)
+    etas: tuple[float, ...] = Field(
+        (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="Values of eta to choose from"
+    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -10,49 +11,56 @@ from rnnlogic.base.settings import Settings
 
 
 class PlusSettings(Settings):
-    """RNNLogic+: a network scores an answer by the rules that reach it; variants plus and plus-emb."""
+    """RNNLogic+: a network scores an answer by the rules that reach it.
 
-    rules: int | None = Field(
-        None, ge=1, description="Rules per relation with the largest |psi|; all if not given"
+    Fields without a value in the packaged files are the network's size and the cost of an epoch, which users
+    change to fit their graph and machine, unless the description says otherwise.
+    """
+
+    former: ClassVar[Mapping[str, str]] = {"rules": "keep", "answer_weights": "etas"}
+
+    keep: int | None = Field(
+        None, ge=1, description="Rules per relation: those of largest |psi|; all if not given"
     )
-    aggregator: Literal["pna", "sum"] = Field("pna", description="How the vectors of rules are joined")
+    aggregator: Literal["pna", "sum"] = Field("pna", description="How the vectors of rules are aggregated")
     rule_vectors: Literal["embedding", "lstm"] = Field(
-        "embedding", description="A free vector for each rule, or one that an LSTM reads off its body"
+        "embedding", description="A free vector for each rule, or one that an LSTM computes from its body"
     )
     dim: int = Field(32, ge=1, description="Size of the vectors of rules and relations (paper: 32)")
     hidden: int = Field(64, ge=1, description="Hidden units of the network")
     linear: Literal["none", "fixed", "trained"] = Field(
-        "fixed", description="psi of RNNLogic in the score: not at all, as it is, or trained further"
+        "fixed", description="psi in the score: left out (paper), as RNNLogic learned it, or trained further"
     )
-    path_scores: bool = Field(
-        True, description="With an embedding: phi of the paths of rules takes part, in the sum of psi"
-    )
+    path_scores: bool = Field(True, description="With an embedding: multiply psi with the path scores phi")
     loss: Literal["softmax", "multi"] = Field(
         "softmax",
-        description="Other known answers of a query are left out, or share the target with its answer",
+        description="Other known answers of a query are left out, or share the target with its answer, as in "
+        "the authors' code",
     )
     label_smoothing: float = Field(0.0, ge=0, lt=1, description="Share of the target for all candidates")
     unreached: bool | None = Field(
         None,
-        description="Whether entities that no rule reaches take part in the softmax, as one candidate; not "
-        "given: if an embedding takes part",
+        description="Entities that no rule reaches take part in the softmax, as one candidate; default: with "
+        "an embedding, which scores them",
     )
     queries_per_relation: int = Field(1000, ge=1, description="Training queries per relation, at most")
-    strongest: int = Field(64, ge=0, description="Wrong candidates of a query: so many with the highest sums")
-    random: int = Field(32, ge=0, description="Wrong candidates of a query: so many others, at random")
-    epochs: int = Field(10, ge=0)
+    strongest: int = Field(64, ge=0, description="Wrong candidates per query with the highest sums of psi")
+    random: int = Field(32, ge=0, description="Other wrong candidates per query, drawn at random")
+    epochs: int = Field(10, ge=0, description="Passes over the training queries, at most")
     patience: int = Field(3, ge=1, description="Epochs without a better validation MRR before stopping")
     batch_queries: int = Field(32, ge=1, description="Queries of one relation in a batch")
-    batches_per_step: int = Field(4, ge=1, description="Batches, of any relations, in an optimiser step")
-    learning_rate: float = Field(3e-3, gt=0)
+    batches_per_step: int = Field(4, ge=1, description="Batches in an optimiser step, of any relations")
+    learning_rate: float = Field(3e-3, gt=0, description="Adam's rate")
     weight_decay: float = Field(0.0, ge=0, description="Decoupled, in each optimiser step")
     dropout: float = Field(0.0, ge=0, lt=1, description="Share of hidden units left out in training")
-    valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each epoch")
-    eta_facts: int = Field(20_000, ge=1, description="Validation facts that eta is chosen by, at most")
-    answer_weights: tuple[float, ...] = Field(
-        (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="eta: tried on validation facts"
+    valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each epoch, at most")
+    eta_facts: int = Field(20_000, ge=1, description="Validation facts by which eta is chosen, at most")
+    etas: tuple[float, ...] = Field(
+        (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="Values of eta to choose from"
     )
-    per_relation_eta: bool = Field(False, description="An eta for each relation, by its validation queries")
+    per_relation_eta: bool = Field(False, description="Choose an eta for each relation")
     eta_prior: float = Field(
-        30.0, ge=0, description="What all queries say about eta counts as so many queries of a relation"
+        30.0,
+        ge=0,
+        description="All queries together count as so many queries of a relation in its choice of eta",
     )

@@ -16,13 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, vstack
 
-from rnnlogic.config import changed, preset_for
 from rnnlogic.base.types import Queries
+from rnnlogic.config import changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import KnownAnswers
 from rnnlogic.grounding.ground import Grounder, Grounding
-
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.rules.ruleset import RuleSet
