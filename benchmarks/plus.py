@@ -30,9 +30,9 @@ from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.plus.examples import Examples
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork
-from rnnlogic.predictors.plus.predictor import RuleValues
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.predictors.plus.train import Optimizer, strongest_rules
+from rnnlogic.predictors.plus.train import Optimizer, strongest
+from rnnlogic.predictors.values import RuleValues
 from rnnlogic.runs.folder import Run
 
 USUAL_DEGREE = 2.0
@@ -59,15 +59,15 @@ def new_network(work: Work) -> PlusNetwork:
 def ours(work: Work, settings: PlusSettings) -> tuple[float, list[float]]:
     """Seconds of a pass over the queries, and the losses."""
     learned = work.learned
-    examples = Examples(work.graph, learned.rules, learned.weights, learned.feature, settings, seed=0)
-    values = RuleValues(learned.rules, learned.feature, None)
+    values = RuleValues(learned.rules, learned.feature)
+    examples = Examples(work.graph, learned.weights, values, settings, seed=0)
     network = new_network(work)
     optimizer = Optimizer(network, [], settings, threads=1, seed=0)
     grounder = Grounder(work.graph, learned.rules, threads=1)
     losses = []
     started = time.process_time()
     for block in work.blocks:
-        batches = examples.batches_of(grounder, values, block)
+        batches = examples.batches_of(grounder, block)
         losses.append(optimizer.step(batches))
     return time.process_time() - started, losses
 

@@ -15,10 +15,9 @@ from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.explain import DETAILED, Explanation, explain
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.types import Progress, silent
+from rnnlogic.base.types import Progress, Tick, silent
 from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
-from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
@@ -184,7 +183,7 @@ class RNNLogic:
         split: Split = "test",
         evidence: Evidence = "train",
         sides: Side = "both",
-        progress: EvaluationProgress | None = None,
+        progress: Tick | None = None,
         negatives: int | None = None,
         seed: int = 0,
     ) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import astuple
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -40,7 +41,7 @@ def compare(
             evidence.value,
             samples,
             seed,
-            lambda *done: progress.evaluation(f"evaluate {split.value}", *done),
+            partial(progress, f"evaluate {split.value}"),
         )
     if as_json:
         print_json({"a": str(run_a), "b": str(run_b), **result.as_dict()})

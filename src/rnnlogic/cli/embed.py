@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,7 +106,7 @@ def _evaluate(
                 embedding,
                 dataset,
                 split,
-                progress=lambda *done, stage=stage: progress.evaluation(stage, *done),
+                progress=partial(progress, stage),
             )
             reports[split] = report.as_dict()["both"]["expected"]
     return reports

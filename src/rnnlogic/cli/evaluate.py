@@ -61,7 +61,7 @@ def evaluate(
             split.value,
             evidence.value,
             sides.value,
-            lambda *done: progress.evaluation(stage, *done),
+            partial(progress, stage),
             negatives,
             seed,
         )

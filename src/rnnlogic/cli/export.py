@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -166,7 +167,7 @@ def _with_statistics(table: RuleTable, dataset: Dataset, examples: int) -> RuleT
             dataset.graph("train"),
             dataset.vocab,
             examples=examples,
-            tick=lambda done, total, note="": progress("statistics", done, total, note),
+            tick=partial(progress, "statistics"),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -167,7 +168,7 @@ def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
     """Evaluate validation facts, if there are any and it was not done yet, and keep the report."""
     if run.report("valid") is None and len(model.dataset.valid):
         stage = "evaluate valid"
-        report = model.evaluate("valid", progress=lambda *done: progress.evaluation(stage, *done))
+        report = model.evaluate("valid", progress=partial(progress, stage))
         run.save_report("valid", report.as_dict())
 
 

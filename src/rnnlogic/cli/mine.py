@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -62,7 +63,7 @@ def mine(
             banned,
             config.seed,
             threads,
-            lambda done, total, note="": progress("mine", done, total, note),
+            partial(progress, "mine"),
         )
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)

@@ -27,13 +27,9 @@ class StageProgress:
     ) -> None:
         self._view.stop()
 
-    def __call__(self, stage: str, done: int, total: int, note: str) -> None:
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """`done` of `total` pieces of a stage are done; the note is the current metric, or empty."""
         self._view.show(stage, done, total, note)
-
-    def evaluation(self, stage: str, done: int, total: int, mrr: float) -> None:
-        """The same during an evaluation."""
-        self(stage, done, total, f"MRR {mrr:.3f}")
 
 
 class _View(Protocol):

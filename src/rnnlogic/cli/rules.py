@@ -92,7 +92,7 @@ def _statistics(model: RNNLogic, relation: str | None, top: int | None) -> list[
             export.weighted_rules(model, relation, top),
             dataset.graph("train"),
             dataset.vocab,
-            tick=lambda done, total, note="": progress("statistics", done, total, note),
+            tick=partial(progress, "statistics"),
         )
     return [{"rule": format_rule(rule, dataset.vocab), **known} for rule, known in table.rows()]
 

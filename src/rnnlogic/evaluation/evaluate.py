@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import Tick
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
@@ -20,7 +20,6 @@ from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
 from rnnlogic.evaluation.sampled import NegativeSampler
 
 Split = Literal["valid", "test"]
-Progress = Callable[[int, int, float], None]  # queries done, queries in all, expected MRR so far
 
 SCORE_BYTES = 16 << 20  # scores of one chunk, unless told otherwise; with more, memory is not reused
 GROUPS: dict[Side, tuple[Side, ...]] = {
@@ -51,7 +50,7 @@ def evaluate(
     evidence: Evidence = "train",
     sides: Side = "both",
     chunk: int | None = None,
-    progress: Progress | None = None,
+    progress: Tick | None = None,
     most_facts: int | None = None,
     negatives: int | None = None,
     seed: int = 0,
@@ -80,7 +79,7 @@ def evaluate(
         if progress is not None:
             mrr_sum += math.fsum(query_metrics(parts[-1])["mrr"])
             done = start + len(queries)
-            progress(done, len(asked), mrr_sum / done)
+            progress(done, len(asked), f"MRR {mrr_sum / done:.3f}")
     return Report(
         dataset=dataset.name,
         split=split,

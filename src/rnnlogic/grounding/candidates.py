@@ -16,9 +16,7 @@ NO_COUNTS: NDArray[np.int32] = np.empty(0, np.int32)
 NO_VALUES: NDArray[np.float32] = np.empty(0, np.float32)
 NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
 # query_ptr, candidate_ptr, rule, value, label: what kernels learn from
-Examples = tuple[
-    NDArray[np.int64], NDArray[np.int64], NDArray[np.integer], NDArray[np.float32], NDArray[np.int8]
-]
+Examples = tuple[NDArray[np.int64], NDArray[np.int64], Any, NDArray[np.float32], NDArray[np.int8]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +50,8 @@ class Candidates:
     @property
     def rule_id(self) -> NDArray[np.int64]:
         """Ids [n] in the rule set."""
-        return self.ids[self.rule]
+        ids: NDArray[np.int64] = self.ids[self.rule]
+        return ids
 
     @property
     def query(self) -> NDArray[np.int64]:

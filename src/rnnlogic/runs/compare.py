@@ -10,7 +10,8 @@ from rnnlogic.embeddings.checkpoints import fingerprint as training_fingerprint
 from rnnlogic.embeddings.files import is_finished, load_embedding
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.compare import Comparison, compare
-from rnnlogic.evaluation.evaluate import Progress, Split, evaluate
+from rnnlogic.base.types import Tick
+from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.files import load_ranks
 from rnnlogic.evaluation.report import Report
 from rnnlogic.runs.folder import EMBEDDING, REPORTS, Run, fingerprint
@@ -24,7 +25,7 @@ def compare_runs(
     evidence: Evidence = "train",
     samples: int = 10_000,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Tick | None = None,
 ) -> Comparison:
     """Evaluate two folders on the same facts and compare them by a paired bootstrap over facts.
 
@@ -47,7 +48,7 @@ def ranks_file(folder: str | Path, split: str, evidence: str = "train") -> Path:
 
 
 def _evaluated(
-    folder: Path, data: Dataset | None, split: Split, evidence: Evidence, progress: Progress | None
+    folder: Path, data: Dataset | None, split: Split, evidence: Evidence, progress: Tick | None
 ) -> Report:
     if Run.exists(folder):
         return RNNLogic.load(folder).evaluate(split, evidence, progress=progress)

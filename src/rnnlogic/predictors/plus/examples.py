@@ -70,6 +70,15 @@ class Examples:
             tick(done, len(blocks))
         return batches
 
+    def batches_of(self, grounder: Grounder, queries: Queries) -> list[Batch]:
+        """The batches of queries of one relation, in a random order."""
+        relation = int(queries[0, 1])
+        rng = np.random.default_rng([self.seed, relation])
+        queries = queries[rng.permutation(len(queries))]
+        found = grounder.candidates(queries[:, 0], relation, queries[:, 2])
+        made = [self.batch(part, queries[part.queries, 2], rng) for part in found]
+        return [batch for batch in made if batch.num_queries]
+
     def batch(self, found: Candidates, answers: NDArray[np.int32], rng: np.random.Generator) -> Batch:
         """A batch of grounded queries with these answers [q]."""
         label = found.labelled(self.graph, answers, True).label
@@ -136,14 +145,8 @@ class Examples:
 
 
 def _batches_of(shared: tuple[Examples, Grounder], queries: Queries) -> list[Batch]:
-    """The batches of queries of one relation."""
     examples, grounder = shared
-    relation = int(queries[0, 1])
-    rng = np.random.default_rng([examples.seed, relation])
-    queries = queries[rng.permutation(len(queries))]
-    found = grounder.candidates(queries[:, 0], relation, queries[:, 2])
-    made = [examples.batch(part, queries[part.queries, 2], rng) for part in found]
-    return [batch for batch in made if batch.num_queries]
+    return examples.batches_of(grounder, queries)
 
 
 def gather_segments(
