@@ -5,6 +5,7 @@ import numpy as np
 from rnnlogic.config import Config, override
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.learning.result import Learned
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 
 RULES = {
@@ -67,14 +68,9 @@ def given_rules(dataset: Dataset) -> Learned:
     n = len(RULES)
     prior = np.log(np.arange(1, n + 1) / n)
     prior[-1] = np.nan
-    return Learned(
-        RuleSet.from_text(list(RULES), dataset.vocab),
-        np.array(list(RULES.values())),
-        prior,
-        np.arange(n) * 10,
-        np.arange(n) / n,
-        "log1p",
-    )
+    rules = RuleSet.from_text(list(RULES), dataset.vocab)
+    scorer = RuleScorer(rules, np.array(list(RULES.values())), "log1p")
+    return Learned(scorer, prior, np.arange(n) * 10, np.arange(n) / n)
 
 
 def fake_learn(dataset, config, store, progress, deadline=None, embedding=None, given=None) -> Learned:

@@ -7,8 +7,10 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed, load_preset, preset_names
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.plus.train import PlusTask
+from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.plus.train import Training
 from rnnlogic.predictors.plus.unseen import encode_rules
+from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, train_pykeen
@@ -38,9 +40,9 @@ def with_embedding() -> RNNLogic:
 def test_a_run_is_loaded_as_it_was_fitted(folder, tmp_path):
     loaded = RNNLogic.load(folder)
     again = RNNLogic.load(loaded.save(tmp_path / "copy"))
-    assert loaded.learned.plus.encoder
-    for name, array in again.learned.plus.encoder.items():
-        np.testing.assert_array_equal(array, loaded.learned.plus.encoder[name])
+    assert loaded.scorer.parameters.encoder
+    for name, array in again.scorer.parameters.encoder.items():
+        np.testing.assert_array_equal(array, loaded.scorer.parameters.encoder[name])
     one, other = (model.predict("grandpa0", "grandparent", known="keep") for model in (loaded, again))
     assert one == other
     assert len(one) > 2
@@ -50,12 +52,12 @@ def test_a_run_is_loaded_as_it_was_fitted(folder, tmp_path):
 def test_a_stopped_fit_goes_on_with_the_network(folder, monkeypatch):
     run = Run.open(folder)
     before = run.learned()
-    for name in ("model.json", "model.safetensors", "stages/learned.safetensors"):
+    for name in ("model.json", "model.safetensors"):
         (run.folder / name).unlink()
     monkeypatch.setattr("rnnlogic.generator.network.RuleGenerator.beam", None)  # rules and weights are there
     after = RNNLogic(CONFIG).fit(DATA, folder).learned
     np.testing.assert_array_equal(after.weights, before.weights)
-    np.testing.assert_array_equal(after.plus.vectors, before.plus.vectors)
+    np.testing.assert_array_equal(after.predictor.parameters.vectors, before.predictor.parameters.vectors)
 
 
 @pytest.mark.parametrize("variant", ["plus", "plus-emb"])
@@ -72,8 +74,9 @@ def test_packaged_settings(variant):
 )
 def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
     config = changed(CONFIG, {"variant": variant, "plus": {"unreached": given}})
-    task = PlusTask(DATA, RuleSet.from_rules([]), np.empty(0), config, 1)
-    assert task.examples().settings.unreached is expected
+    rules = RuleSet.from_rules([])
+    training = Training(Task(DATA, rules, config, 1), np.empty(0), RuleValues(rules, "log1p"))
+    assert training.examples().settings.unreached is expected
 
 
 def test_the_explanation_says_what_its_numbers_are(folder):
@@ -94,7 +97,7 @@ def test_the_embedding_ranks_what_no_rule_reaches(with_embedding):
     model = with_embedding
     answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
     assert len(answers) == DATA.vocab.num_entities
-    assert set(model.learned.plus.answer_weight) <= {0.05, 20.0}
+    assert set(model.scorer.parameters.eta) <= {0.05, 20.0}
     told = model.explain("grandpa0", "grandparent", answers[0].entity)
     assert told.embedding
     assert told.contributions[0].phi is not None
@@ -163,7 +166,7 @@ def test_the_network_moves_to_another_graph(folder):
 def test_weights_of_a_run_are_taken_over(folder, monkeypatch):
     plain = changed(CONFIG, {"variant": "rnnlogic"})
     known = RNNLogic(plain).fit(DATA, folder.parent / "plain").learned
-    monkeypatch.setattr("rnnlogic.learning.learn.fit_predictor", None)
+    monkeypatch.setattr("rnnlogic.predictors.plus.train.learn_weights", None)
     plus = changed(CONFIG, {"plus": {"epochs": 1}, "generate": False})
     taken = RNNLogic(plus).fit(DATA, rules=folder.parent / "plain", generate=False).learned
     assert taken.rules == known.rules
@@ -174,14 +177,13 @@ def test_an_lstm_gives_vectors_to_rules_that_it_has_never_seen(folder):
     model = RNNLogic.load(folder)
     learned, text = model.learned, "grandparent <- parent & parent & parent^-1 & parent"
     assert RuleSet.from_text([text], DATA.vocab)[0] not in learned.rules
-    np.testing.assert_allclose(
-        encode_rules(learned.plus.encoder, learned.rules), learned.plus.vectors, atol=1e-6
-    )
+    known = model.scorer.parameters
+    np.testing.assert_allclose(encode_rules(known.encoder, learned.rules), known.vectors, atol=1e-6)
     more = model.with_rules([text, "grandparent <- parent & parent"])
-    assert len(more.learned.rules) == len(learned.rules) + 1 == len(more.learned.plus.vectors)
+    assert len(more.learned.rules) == len(learned.rules) + 1 == len(more.scorer.parameters.vectors)
     new = more.learned.rules[len(learned.rules)]
     reached = more.scorer.on(DATA.graph("train")).ground(DATA.train[:, 0], new.head)
-    assert any((grounding.candidates().rule == len(learned.rules)).any() for grounding in reached)
+    assert any((grounding.candidates().rule_id == len(learned.rules)).any() for grounding in reached)
     assert more.evaluate("valid").metrics()["mrr"] > 0
     with pytest.raises(RNNLogicError, match="LSTM"):
         more.on(DATA).with_rules([text])

@@ -30,7 +30,7 @@ def small(seed=0):
 
 def fit(net, rules=RULES, weights=None, steps=200, seed=0, **options):
     weights = np.ones(len(rules)) if weights is None else weights
-    options = {"learning_rate": 0.02, "generator": np.random.default_rng(seed), **options}
+    options = {"learning_rate": 0.02, "random": np.random.default_rng(seed), **options}
     return fit_generator(net, rules, weights, steps=steps, **options)
 
 
@@ -95,12 +95,12 @@ def test_progress_and_the_falling_rate():
     net = small()
     parameters = [torch.nn.utils.parameters_to_vector(net.parameters()).detach().clone()]
 
-    def progress(step, steps, loss):
-        seen.append((step, steps, loss))
+    def progress(step, steps, note):
+        seen.append((step, steps, note))
         parameters.append(torch.nn.utils.parameters_to_vector(net.parameters()).detach().clone())
 
-    result = fit(net, steps=50, progress=progress)
-    assert seen == [(i + 1, 50, loss) for i, loss in enumerate(result.losses)]
+    result = fit(net, steps=50, tick=progress)
+    assert seen == [(i + 1, 50, f"loss {loss:.2f}") for i, loss in enumerate(result.losses)]
     moves = [float((b - a).abs().max()) for a, b in pairwise(parameters)]
     assert moves[0] == pytest.approx(0.02, rel=1e-3)  # Adam's first step is the rate
     assert 0 < moves[-1] < 0.02 * 0.01

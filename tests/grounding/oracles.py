@@ -3,6 +3,8 @@
 import numpy as np
 import scipy.sparse as sparse
 
+from rnnlogic.grounding.candidates import Candidates
+
 
 def facts_of(graph, hidden_fact=None):
     """All (head, relation, tail) with inverses, as a set, less one fact in both directions."""
@@ -46,3 +48,21 @@ def expected_counts(case):
                     key = (q, walk[-1], i)
                     result[key] = result.get(key, 0) + 1
     return result
+
+
+def candidates_of(query_ptr, candidate_ptr, rule, value=(), label=(), *, heads=None, entity=None, relation=0):
+    """Candidates from plain lists; rules are numbered as in the whole set."""
+    queries, number = len(query_ptr) - 1, len(candidate_ptr) - 1
+    return Candidates(
+        relation,
+        np.arange(queries),
+        np.asarray(range(queries) if heads is None else heads, np.int32),
+        np.asarray(query_ptr, np.int64),
+        np.asarray(range(number) if entity is None else entity, np.int32),
+        np.asarray(candidate_ptr, np.int64),
+        np.asarray(rule, getattr(rule, "dtype", np.int32)),
+        np.ones(len(rule), np.int32),
+        np.arange(int(max(rule, default=-1)) + 1),
+        np.asarray(value, np.float32),
+        np.asarray(label, np.int8),
+    )

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rnnlogic.predictors.loglinear.kernels import select_rules
-from rnnlogic.predictors.loglinear.problem import Problem
 from rnnlogic.predictors.loglinear.reference import answer_probabilities, rule_margins
+from tests.grounding.oracles import candidates_of
 
 RULES, SIZE = 4, 3  # rules generated, rules in a set z_I
 LOG_PRIOR = np.log([0.4, 0.3, 0.2, 0.1])
@@ -20,14 +20,8 @@ def one_query(scale):
     psi = np.array([0.5, -0.2, 0.3, 0.1])
     psi *= scale / SIZE / np.abs(values * psi).max()  # a set of SIZE rules cannot score more
     places = np.argwhere(values > 0)
-    problem = Problem(
-        np.array([0, 5]),
-        np.searchsorted(places[:, 0], np.arange(6)).astype(np.int64),
-        places[:, 1].astype(np.int32),
-        values[values > 0].astype(np.float32),
-        np.array([0, 1, 0, 0, 0], np.int8),
-    )
-    return problem, psi
+    ptr = np.searchsorted(places[:, 0], np.arange(6))
+    return candidates_of([0, 5], ptr, places[:, 1], values[values > 0], [0, 1, 0, 0, 0]).examples, psi
 
 
 def exact_log_posteriors(problem, psi):
@@ -99,12 +93,6 @@ def test_hard_selection_is_the_most_probable_set_of_different_rules(number):
 
 
 def test_prior_decides_where_rules_do_not_ground():
-    empty = Problem(
-        np.array([0, 1]),
-        np.array([0, 0]),
-        np.zeros(0, np.int32),
-        np.zeros(0, np.float32),
-        np.array([1], np.int8),
-    )
+    empty = candidates_of([0, 1], [0, 0], [], [], [1]).examples
     chosen = select_rules(*empty, np.ones(RULES), LOG_PRIOR, 2, np.zeros(0))
     assert chosen.tolist() == [1, 1, 0, 0]

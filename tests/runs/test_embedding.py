@@ -6,15 +6,14 @@ import shutil
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config
 from rnnlogic.embeddings.files import save_embedding
 from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.runs.embedding import embedding_of, obtain_embedding, save_with_run
 from rnnlogic.runs.folder import Run
-
-from tests.predictors.paths.oracles import random_embedding
 from tests.family import family
+from tests.predictors.paths.oracles import random_embedding
 
 CONFIG = Config(variant="rnnlogic-emb", seed=3, threads=1)
 

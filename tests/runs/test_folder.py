@@ -5,14 +5,13 @@ import json
 import numpy as np
 import pytest
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import make_config
 from rnnlogic.data.cleaning import CleaningReport
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.runs.folder import Run
 from rnnlogic.rules.formats import read_rules
-
+from rnnlogic.runs.folder import Run
 from tests.family import family, given_rules
 
 CONFIG = make_config({"seed": 3, "em": {"rounds": 2}})

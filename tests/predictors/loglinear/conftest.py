@@ -1,10 +1,9 @@
 """Random small training problems."""
 
-import numpy as np
 from hypothesis import strategies as st
 
-from rnnlogic.predictors.loglinear.kernels import ANSWER
-from rnnlogic.predictors.loglinear.problem import Problem
+from rnnlogic.grounding.kernels import ANSWER
+from tests.grounding.oracles import candidates_of
 
 NUM_RULES = 4
 
@@ -25,10 +24,4 @@ def problems(draw):
             candidate_ptr.append(len(rule))
         label += labels
         query_ptr.append(len(label))
-    return Problem(
-        np.array(query_ptr, np.int64),
-        np.array(candidate_ptr, np.int64),
-        np.array(rule, np.int32),
-        np.array(value, np.float32),
-        np.array(label, np.int8),
-    )
+    return candidates_of(query_ptr, candidate_ptr, rule, value, label)

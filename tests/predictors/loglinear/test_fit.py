@@ -2,16 +2,24 @@
 
 import numpy as np
 import pytest
-from rnnlogic.predictors.loglinear.problem import build_problem
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
 from rnnlogic.mining.statistics import training_queries
-from rnnlogic.predictors.loglinear.fit import discounted, fit_weights, initial_weights, solve_relations
-from rnnlogic.predictors.loglinear.kernels import ANSWER, LEFT_OUT, loss_and_gradient
+from rnnlogic.predictors.loglinear.fit import (
+    discounted,
+    examples,
+    fit_weights,
+    initial_weights,
+    solve_relations,
+)
+from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.paths.model import PathModel
+from rnnlogic.predictors.paths.values import PathValues
+from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.predictors.paths.oracles import path_score, random_embedding
@@ -39,13 +47,19 @@ def rules():
 
 def problem_of(graph, rules, leave_out=True, most=10**6, feature="count"):
     queries = training_queries(graph, None, 0)
-    return build_problem(Grounder(graph, rules, 1), queries[queries[:, 1] == AUNT], feature, leave_out, most)
+    values = RuleValues(rules, feature)
+    return examples(Grounder(graph, rules, 1), queries[queries[:, 1] == AUNT], values, leave_out, most)
+
+
+def solved(graph, rules, settings, **options):
+    values = RuleValues(rules, settings.feature)
+    return solve_relations(graph, values, training_queries(graph, None, 0), settings, **options)
 
 
 def test_the_right_rule_gets_the_weight(family, rules):
     settings = LogLinearSettings(weight_decay=0.1, feature="count")
-    solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0, threads=2)
-    (aunt,) = [one for one in solved if one.relation == AUNT]
+    found = solved(family, rules, settings, seed=0, threads=2)
+    (aunt,) = [one for one in found if one.relation == AUNT]
     right, wrong, never = aunt.weights
     assert right > 0.5
     assert wrong < -0.5
@@ -65,14 +79,14 @@ def test_own_fact_is_hidden_and_other_answers_are_left_out(rules):
 def test_the_penalised_minimum_is_reached(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
-    weights, _ = fit_weights(problem, 3, settings, np.random.default_rng(0))
-    _, gradient = loss_and_gradient(*problem, weights)
+    weights, _ = fit_weights(problem, settings, np.random.default_rng(0))
+    _, gradient = loss_and_gradient(*problem.examples, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
 def test_no_weight_is_beyond_the_limit(family, rules):
     settings = LogLinearSettings(weight_decay=0.1, weight_limit=0.2, feature="count")
-    weights, _ = fit_weights(problem_of(family, rules), 3, settings, np.random.default_rng(0))
+    weights, _ = fit_weights(problem_of(family, rules), settings, np.random.default_rng(0))
     assert weights.tolist() == [0.2, -0.2, 0.0]
 
 
@@ -80,7 +94,7 @@ def test_every_start_leads_to_the_same_minimum(family, rules):
     problem, found = problem_of(family, rules), []
     for initial in ("zero", "expectation", "random"):
         settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", initial=initial)
-        found.append(fit_weights(problem, 3, settings, np.random.default_rng(0))[0])
+        found.append(fit_weights(problem, settings, np.random.default_rng(0))[0])
     np.testing.assert_allclose(found[1], found[0], atol=0.01)
     np.testing.assert_allclose(found[2], found[0], atol=0.01)
 
@@ -88,7 +102,7 @@ def test_every_start_leads_to_the_same_minimum(family, rules):
 def test_expectation_is_the_mean_margin(family, rules):
     problem = problem_of(family, rules)
     settings = LogLinearSettings(initial="expectation", feature="count")
-    start = initial_weights(problem, 3, settings, np.random.default_rng(0))
+    start = initial_weights(problem, settings, np.random.default_rng(0))
     # 15 queries have 2 candidates, 5 have 3: rule 0 reaches the answer (or a neighbour), rule 1 the parent.
     assert start[0] == pytest.approx((15 * (1 - 1 / 2) + 5 * (1 - 2 / 3)) / 20)
     assert start[1] == pytest.approx(-(15 / 2 + 5 / 3) / 20)
@@ -96,13 +110,8 @@ def test_expectation_is_the_mean_margin(family, rules):
 
 def test_results_are_bounded_in_memory(family, rules):
     assert problem_of(family, rules).num_queries == 20
-    few = build_problem(
-        Grounder(family, rules, 1, chunk_queries=4),
-        training_queries(family, None, 0)[-80:][:20],
-        "count",
-        True,
-        1,
-    )
+    grounder, values = Grounder(family, rules, 1, chunk_queries=4), RuleValues(rules, "count")
+    few = examples(grounder, training_queries(family, None, 0)[-80:][:20], values, True, 1)
     assert few.num_queries == 4
 
 
@@ -111,18 +120,17 @@ def test_values_are_features_times_phi(family, rules):
     queries = training_queries(family, None, 0)
     queries = queries[queries[:, 1] == AUNT]
     grounder = Grounder(family, rules, 1, chunk_queries=8)
-    plain = build_problem(grounder, queries, "count", True, 10**6)
-    scored = build_problem(grounder, queries, "count", True, 10**6, paths)
-    heads = np.repeat(queries[:, 0], np.diff(plain.candidate_ptr[plain.query_ptr]))
-    ends = np.concatenate([part.candidates().entity for part in grounder.ground(*queries.T)])
-    ends = np.repeat(ends, np.diff(plain.candidate_ptr))
+    plain = examples(grounder, queries, RuleValues(rules, "count"), True, 10**6)
+    scored = examples(grounder, queries, PathValues(rules, "count", paths), True, 10**6)
+    heads = np.repeat(plain.heads, np.diff(plain.candidate_ptr[plain.query_ptr]))
+    ends = np.repeat(plain.entity, np.diff(plain.candidate_ptr))
     phi = [
         path_score(paths, h, rules[int(k)].body, e) for h, k, e in zip(heads, plain.rule, ends, strict=True)
     ]
     np.testing.assert_allclose(scored.value, plain.value * phi, rtol=1e-4)
     assert len(set(phi)) > 20
-    for before, after in zip(plain._replace(value=0), scored._replace(value=0), strict=True):
-        np.testing.assert_array_equal(before, after)
+    for name in ("queries", "heads", "query_ptr", "entity", "candidate_ptr", "rule", "label"):
+        np.testing.assert_array_equal(getattr(plain, name), getattr(scored, name))
 
 
 def test_the_discount_is_for_answers_only(family, rules):
@@ -132,9 +140,9 @@ def test_the_discount_is_for_answers_only(family, rules):
     assert np.array_equal(changed, np.where(of_answer, 0.5, 1.0))
     assert set(changed) == {0.5, 1.0}
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
-    solved = solve_relations(family, rules, training_queries(family, None, 0), settings, seed=0)
-    weights = next(one.weights for one in solved if one.relation == AUNT)
-    _, gradient = loss_and_gradient(*discounted(problem, 0.5), weights)
+    found = solved(family, rules, settings, seed=0)
+    weights = next(one.weights for one in found if one.relation == AUNT)
+    _, gradient = loss_and_gradient(*discounted(problem, 0.5).examples, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -146,8 +154,7 @@ def test_features():
 
 
 def test_same_seed_same_weights_for_any_thread_count(family, rules):
-    settings, queries = LogLinearSettings(queries_per_relation=12), training_queries(family, None, 0)
-    one = solve_relations(family, rules, queries, settings, seed=3, threads=1)
-    two = solve_relations(family, rules, queries, settings, seed=3, threads=4)
+    settings = LogLinearSettings(queries_per_relation=12)
+    one, two = (solved(family, rules, settings, seed=3, threads=threads) for threads in (1, 4))
     for a, b in zip(one, two, strict=True):
         assert np.array_equal(a.weights, b.weights)

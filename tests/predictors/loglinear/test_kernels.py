@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear import kernels, reference
 from tests.predictors.loglinear.conftest import NUM_RULES, problems
 
@@ -17,8 +16,8 @@ many = settings(max_examples=80, deadline=None)
 @many
 @given(problem=problems(), psi=weights)
 def test_loss_and_gradient(problem, psi):
-    loss, gradient = kernels.loss_and_gradient(*problem, psi)
-    expected_loss, expected_gradient = reference.loss_and_gradient(*problem, psi)
+    loss, gradient = kernels.loss_and_gradient(*problem.examples, psi)
+    expected_loss, expected_gradient = reference.loss_and_gradient(*problem.examples, psi)
     assert loss == pytest.approx(expected_loss, abs=1e-9)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
 
@@ -26,12 +25,12 @@ def test_loss_and_gradient(problem, psi):
 @many
 @given(problem=problems(), psi=weights)
 def test_gradient_is_the_slope_of_the_loss(problem, psi):
-    _, gradient = kernels.loss_and_gradient(*problem, psi)
+    _, gradient = kernels.loss_and_gradient(*problem.examples, psi)
     for k in range(NUM_RULES):
         step = np.zeros(NUM_RULES)
         step[k] = 1e-5
-        rise = kernels.loss_and_gradient(*problem, psi + step)[0]
-        fall = kernels.loss_and_gradient(*problem, psi - step)[0]
+        rise = kernels.loss_and_gradient(*problem.examples, psi + step)[0]
+        fall = kernels.loss_and_gradient(*problem.examples, psi - step)[0]
         assert gradient[k] == pytest.approx((rise - fall) / 2e-5, abs=1e-4)
 
 
@@ -40,9 +39,9 @@ def test_gradient_is_the_slope_of_the_loss(problem, psi):
 def test_selection_and_reward(problem, psi, prior, number, seed):
     draws = np.random.default_rng(seed).random(problem.num_queries * number)
     for uniform in (draws, draws[:0]):
-        args = (*problem, psi, prior, number, uniform)
+        args = (*problem.examples, psi, prior, number, uniform)
         np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
-    args = (*problem, psi, prior, number, draws)
+    args = (*problem.examples, psi, prior, number, draws)
     np.testing.assert_allclose(kernels.reward_samples(*args), reference.reward_samples(*args), atol=1e-9)
 
 
@@ -50,20 +49,8 @@ def test_selection_and_reward(problem, psi, prior, number, seed):
 @given(problem=problems())
 def test_margins(problem):
     for q in range(problem.num_queries):
-        args = (problem.query_ptr[q], problem.query_ptr[q + 1], *problem[1:], NUM_RULES)
+        args = (problem.query_ptr[q], problem.query_ptr[q + 1], *problem.examples[1:], NUM_RULES)
         reached, margin = kernels.rule_margins(*args)
         expected_reached, expected_margin = reference.rule_margins(*args)
         assert reached == expected_reached
         np.testing.assert_allclose(margin, expected_margin, atol=1e-6)
-
-
-@pytest.mark.parametrize("leave_out", [False, True])
-def test_labels(leave_out):
-    graph = Graph.from_triples([(0, 0, 1), (0, 0, 2), (0, 0, 4), (1, 0, 3)], 6, 1)
-    heads, answers = np.array([0, 1], np.int32), np.array([2, 0], np.int32)
-    query_ptr, entity = np.array([0, 4, 6]), np.array([1, 2, 3, 4, 3, 5], np.int32)
-    args = (graph.arrays, 0, heads, answers, query_ptr, entity, leave_out)
-    found = kernels.label_candidates(*args)
-    np.testing.assert_array_equal(found, reference.label_candidates(*args))
-    other = kernels.LEFT_OUT if leave_out else kernels.WRONG
-    assert found.tolist() == [other, kernels.ANSWER, kernels.WRONG, other, other, kernels.WRONG]

@@ -1,16 +1,11 @@
 """Random candidates with the rules that reach them."""
 
-from typing import NamedTuple
-
 import numpy as np
 
+from rnnlogic.grounding.candidates import Candidates
+from tests.grounding.oracles import candidates_of
+
 NUM_RULES = 6
-
-
-class Candidates(NamedTuple):
-    candidate_ptr: np.ndarray
-    rule: np.ndarray
-    value: np.ndarray
 
 
 def random_candidates(seed: int, number: int = 7) -> Candidates:
@@ -19,7 +14,8 @@ def random_candidates(seed: int, number: int = 7) -> Candidates:
     sizes = np.concatenate([[0, 1], rng.integers(0, NUM_RULES + 1, number - 2)])
     rule = [np.sort(rng.permutation(NUM_RULES)[:size]) for size in sizes]
     ptr = np.cumsum([0, *sizes])
-    return Candidates(ptr, np.concatenate(rule).astype(np.uint16), rng.uniform(0.5, 3, ptr[-1]).astype("f4"))
+    value = rng.uniform(0.5, 3, ptr[-1])
+    return candidates_of([0, number], ptr, np.concatenate(rule).astype(np.uint16), value, relation=1)
 
 
 def dense(candidates: Candidates) -> np.ndarray:

@@ -4,13 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from rnnlogic.predictors.loglinear.problem import build_problem
 
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.kernels import ANSWER, WRONG
 from rnnlogic.mining.statistics import training_queries
-from rnnlogic.predictors.loglinear.kernels import ANSWER, WRONG
+from rnnlogic.predictors.loglinear.fit import examples
 from rnnlogic.predictors.plus.examples import Examples, gather_segments
 from rnnlogic.predictors.plus.settings import PlusSettings
+from rnnlogic.predictors.values import RuleValues
 from tests.family import family, given_rules
 
 DATA = family()
@@ -20,19 +21,19 @@ LEARNED = given_rules(DATA)
 
 def batches_of(threads=1, **changes):
     settings = PlusSettings(batch_queries=4, **changes)
-    examples = Examples(GRAPH, LEARNED.rules, LEARNED.weights, "count", settings, seed=0)
-    return examples.batches(threads)
+    return Examples(GRAPH, LEARNED.weights, RuleValues(LEARNED.rules, "count"), settings, 0).batches(threads)
 
 
 def problem_of(relation):
     queries = training_queries(GRAPH, None, 0)
-    grounder = Grounder(GRAPH, LEARNED.rules, 1)
-    return build_problem(grounder, queries[queries[:, 1] == relation], "count", True, 10**6)
+    grounder, values = Grounder(GRAPH, LEARNED.rules, 1), RuleValues(LEARNED.rules, "count")
+    return examples(grounder, queries[queries[:, 1] == relation], values, True, 10**6)
 
 
-def rows(ptr, rule, value):
+def rows(candidates):
     """What each candidate is reached by, as something that compares."""
-    spans = pairwise(ptr)
+    rule, value = candidates.rule, candidates.value
+    spans = pairwise(candidates.candidate_ptr)
     return [tuple(zip(rule[a:b].tolist(), value[a:b].tolist(), strict=True)) for a, b in spans]
 
 
@@ -41,9 +42,9 @@ def test_with_room_for_all_candidates_it_is_the_whole_problem():
     for relation in LEARNED.rules.head_relations().tolist():
         problem = problem_of(relation)
         kept = problem.label == ANSWER
-        answers = [r for r, k in zip(rows(*problem[1:4]), kept, strict=True) if k]
-        own = [batch for batch in batches if batch.relation == relation]
-        found = [rows(*batch[2:5]) for batch in own]
+        answers = [r for r, k in zip(rows(problem), kept, strict=True) if k]
+        own = [batch for batch in batches if batch.candidates.relation == relation]
+        found = [rows(batch.candidates) for batch in own]
         targets = [
             r for rs, b in zip(found, own, strict=True) for r, t in zip(rs, b.target, strict=True) if t
         ]
@@ -60,20 +61,20 @@ def test_few_candidates_stand_for_many():
     for one, other in zip(whole, few, strict=True):
         assert one.num_queries == other.num_queries
         for q in range(one.num_queries):
-            part = other.offset[other.query_ptr[q] : other.query_ptr[q + 1]]
+            part = other.offset[other.candidates.query_ptr[q] : other.candidates.query_ptr[q + 1]]
             assert len(part) <= 4
-            assert np.exp(part).sum() == pytest.approx(np.diff(one.query_ptr)[q], rel=1e-5)
+            assert np.exp(part).sum() == pytest.approx(np.diff(one.candidates.query_ptr)[q], rel=1e-5)
 
 
 def test_the_strongest_are_kept():
     for one, other in zip(batches_of(strongest=10**6), batches_of(strongest=1, random=0), strict=True):
-        psi = LEARNED.weights[LEARNED.rules.by_head(one.relation)]
+        psi = LEARNED.weights[LEARNED.rules.by_head(one.candidates.relation)]
 
         def best(batch, psi=psi):
-            reached = rows(*batch[2:5])
+            reached = rows(batch.candidates)
             sums = np.array([sum(psi[k] * x for k, x in row) for row in reached])
             sums[batch.target > 0] = -np.inf
-            spans = zip(batch.query_ptr[:-1], batch.query_ptr[1:], strict=True)
+            spans = pairwise(batch.candidates.query_ptr)
             return [sums[a:b].max(initial=-np.inf) for a, b in spans]
 
         np.testing.assert_allclose(best(one), best(other))
@@ -83,16 +84,16 @@ def test_the_unreached_are_one_candidate():
     plain, batches = batches_of(strongest=10**6), batches_of(strongest=10**6, unreached=True)
     assert sum(b.num_queries for b in batches) > sum(b.num_queries for b in plain)  # unreached answers
     for batch in batches:
-        last = batch.query_ptr[1:] - 1
-        assert not np.diff(batch.candidate_ptr)[last].any()
+        last = batch.candidates.query_ptr[1:] - 1
+        assert not np.diff(batch.candidates.candidate_ptr)[last].any()
         assert (batch.offset[last] > 0).all()
-        np.testing.assert_allclose(np.add.reduceat(batch.target, batch.query_ptr[:-1]), 1)
+        np.testing.assert_allclose(np.add.reduceat(batch.target, batch.candidates.query_ptr[:-1]), 1)
 
 
 def test_scores_of_rnnlogic():
     for batch in batches_of():
-        psi = LEARNED.weights[LEARNED.rules.by_head(batch.relation)]
-        expected = [sum(psi[k] * x for k, x in row) for row in rows(*batch[2:5])]
+        psi = LEARNED.weights[LEARNED.rules.by_head(batch.candidates.relation)]
+        expected = [sum(psi[k] * x for k, x in row) for row in rows(batch.candidates)]
         np.testing.assert_allclose(batch.linear, expected, rtol=1e-5)
     assert all(not batch.linear.any() for batch in batches_of(linear="trained"))
 
@@ -103,15 +104,19 @@ def test_other_answers_share_the_target():
     assert ((shares > 0.2) & (shares < 0.8)).any()
     assert (shares > 0).all()
     for batch in batches:
-        np.testing.assert_allclose(np.add.reduceat(batch.target, batch.query_ptr[:-1]), 1, rtol=1e-5)
+        np.testing.assert_allclose(
+            np.add.reduceat(batch.target, batch.candidates.query_ptr[:-1]), 1, rtol=1e-5
+        )
 
 
 def test_threads_change_nothing():
     for one, other in zip(
         batches_of(random=1, strongest=1), batches_of(2, random=1, strongest=1), strict=True
     ):
-        for a, b in zip(one, other, strict=True):
-            np.testing.assert_array_equal(a, b)
+        for name in ("offset", "target", "linear"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+        for name in ("relation", "query_ptr", "entity", "candidate_ptr", "rule", "value"):
+            np.testing.assert_array_equal(getattr(one.candidates, name), getattr(other.candidates, name))
 
 
 def test_gathered_segments():

@@ -65,7 +65,7 @@ def twin_scores(network, relation, candidates):
 @pytest.mark.parametrize("seed", range(3))
 def test_scores_and_gradients(aggregator, rule_vectors, seed):
     network, candidates = network_of(aggregator, rule_vectors), random_candidates(seed)
-    found, expected = network(1, candidates), twin_scores(network, 1, candidates)
+    found, expected = network(candidates), twin_scores(network, 1, candidates)
     torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
     upstream = torch.tensor(np.random.default_rng(seed).normal(size=len(found)))
     parameters = network.parameters_of(1)
@@ -83,9 +83,9 @@ def test_numpy_says_the_same(aggregator, rule_vectors):
     parameters = unpack_plus(pack_plus(network.as_arrays(eta)))
     ids = RULES.by_head(1)[candidates.rule]
     found = parameters.rule_scores(1, candidates.candidate_ptr, ids, candidates.value)
-    np.testing.assert_allclose(found, network(1, candidates).detach().numpy(), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(found, network(candidates).detach().numpy(), rtol=1e-4, atol=1e-5)
     assert parameters.unreached_score(1) == pytest.approx(found[0])
-    np.testing.assert_array_equal(parameters.answer_weight, eta)
+    np.testing.assert_array_equal(parameters.eta, eta)
     assert bool(parameters.encoder) == (rule_vectors == "lstm")
 
 
@@ -94,7 +94,7 @@ def test_it_starts_as_rnnlogic():
     expected = dense(candidates) @ psi[RULES.by_head(1)]
     for linear, by_network in (("trained", expected), ("fixed", 0 * expected), ("none", 0 * expected)):
         network = PlusNetwork(RULES, 4, psi, USUAL, PlusSettings(linear=linear), seed=3)
-        found = network(1, candidates).detach().numpy()
+        found = network(candidates).detach().numpy()
         np.testing.assert_allclose(found, by_network, rtol=1e-5, atol=1e-6)
         ids = RULES.by_head(1)[candidates.rule]
         scores = network.as_arrays(np.zeros(4)).rule_scores(
@@ -110,7 +110,7 @@ def test_dropout_is_drawn_from_its_own_generator():
 
     def scores(seed):
         drops = None if seed is None else torch.Generator().manual_seed(seed)
-        return network(1, candidates, drops).detach().numpy()
+        return network(candidates, drops).detach().numpy()
 
     np.testing.assert_array_equal(scores(1), scores(1))
     assert not np.array_equal(scores(1), scores(2))

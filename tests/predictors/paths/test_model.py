@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from rnnlogic.predictors.paths.model import PathModel, Results
+from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
+from tests.grounding.oracles import candidates_of
 from tests.predictors.paths.oracles import path_score, random_embedding
 
 BODIES = [(0, 1), (1, 0), (0, 1, 2), (4, 0), (3,), (1, 3, 1), (0, 0, 0), ()]  # of relations 0..2 and inverses
@@ -17,13 +18,8 @@ def test_phi_of_every_rule(distance, delta):
     paths = PathModel(random_embedding(6, 3), delta, temperature=1.5, distance=distance)
     n = len(BODIES)
     heads, ends = [2, 5, 2], [0, 2, 4]
-    results = Results(
-        np.array(heads, np.int32),
-        np.arange(4),
-        np.array(ends, np.int32),
-        np.arange(4) * n,
-        np.tile(np.arange(n), 3),
-    )
+    rules = np.tile(np.arange(n), 3)
+    results = candidates_of(np.arange(4), np.arange(4) * n, rules, heads=heads, entity=ends)
     expected = [
         path_score(paths, head, body, end) for head, end in zip(heads, ends, strict=True) for body in BODIES
     ]
@@ -41,5 +37,5 @@ def test_bodies_of_the_same_relations_share_a_turn():
 
 def test_a_far_end_has_phi_zero_without_a_warning():
     paths = PathModel(random_embedding(6, 3), delta=-1000.0)
-    results = Results(*(np.array(a, np.int32) for a in ([0], [0, 1], [1], [0, 1], [0])))
+    results = candidates_of([0, 1], [0, 1], [0], heads=[0], entity=[1])
     assert paths.phi(paths.turns(RULES, 0), results).tolist() == [0.0]

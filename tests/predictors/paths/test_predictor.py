@@ -32,7 +32,7 @@ def scorers(draw):
 
 def expected_scores(case, scorer):
     """Scores [queries, E] as sums over rules of weight * feature(number of walks) * phi."""
-    paths, eta = scorer.paths, scorer.answer_weight
+    paths, eta = scorer.paths, scorer.eta
     scores = np.full((len(case.queries), ENTITIES), -np.inf)
     for q, (head, relation, _) in enumerate(case.queries if eta else ()):
         for end in range(ENTITIES):
@@ -61,7 +61,7 @@ def test_contributions_sum_to_the_score(given_scorer, head, relation, tail):
     for chunk in scorer.scored(case.graph, [head], relation, tail):
         chunk.fill(scores)
     parts = scorer.contributions(case.graph, head, relation, tail, is_hidden=True)
-    assert (parts.rest is None) == (scorer.answer_weight == 0)
+    assert (parts.rest is None) == (scorer.eta == 0)
     if scores[0, tail] == -np.inf:
         assert len(parts.rule) == 0
     else:

@@ -4,16 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rnnlogic.predictors.plus.eta import best_weights, reciprocal_ranks
-from rnnlogic.predictors.scorers import path_model
 
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.base import reaching
+from rnnlogic.predictors.eta import reciprocal_ranks
 from rnnlogic.predictors.paths.settings import PathSettings
+from rnnlogic.predictors.paths.values import PathValues, path_model
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.predictor import PlusScorer
+from rnnlogic.predictors.values import RuleValues
 from tests.family import family, given_rules
 from tests.predictors.paths.oracles import path_score, random_embedding
 
@@ -36,16 +37,19 @@ def parameters_of(eta=0.0, **changes):
     }
     arrays = {name: rng.normal(size=size).astype(np.float32) for name, size in sizes.items()}
     weights = np.full(NUM_RELATIONS, eta)
-    return PlusParameters("pna", usual_degree=0.9, answer_weight=weights, **(arrays | changes))
+    return PlusParameters("pna", usual_degree=0.9, eta=weights, **(arrays | changes))
 
 
 def scorer_of(eta=0.0, paths=None, threads=1):
-    return PlusScorer(KNOWN.rules, parameters_of(eta), "log1p", paths, EMBEDDING, threads)
+    rules = KNOWN.rules
+    values = RuleValues(rules, "log1p") if paths is None else PathValues(rules, "log1p", paths)
+    return PlusScorer(rules, KNOWN.weights, parameters_of(eta), values, EMBEDDING, threads)
 
 
 def score_by_hand(head, tail, paths=None, without=None):
     """The network on the rules that lead from head to tail, and how many rules those are."""
-    rule, count = reaching(Grounder(GRAPH, KNOWN.rules, 1), head, PARENT, tail, is_hidden=False)
+    found = reaching(Grounder(GRAPH, KNOWN.rules, 1), head, PARENT, tail, is_hidden=False)
+    rule, count = found.rule_id, found.count
     kept = np.array([k != without for k in rule], bool)
     ptr, value = np.array([0, kept.sum()]), feature_values(count, "log1p")[kept].astype("f4")
     whole = parameters_of()
@@ -94,18 +98,9 @@ def test_without_an_embeddings_say_there_is_no_rest():
 @pytest.mark.parametrize("most_facts", [10, 10**6])
 def test_every_eta_is_measured_as_evaluation_does(most_facts):
     tried = (0.0, 0.2, 3.0)
-    sums, asked = reciprocal_ranks(scorer_of(), EMBEDDING, DATA, tried, most_facts)
+    sums, asked = reciprocal_ranks(scorer_of().without_embedding(), EMBEDDING, DATA, tried, most_facts)
     found = sums.sum(axis=0) / asked.sum()
     for eta, mrr in zip(tried, found, strict=True):
         expected = evaluate(scorer_of(eta), DATA, "valid", most_facts=most_facts).metrics()["mrr"]
         assert mrr == pytest.approx(expected)
     assert len(set(found)) == 3
-
-
-def test_an_eta_for_each_relation():
-    sums = np.array([[1.0, 2.0], [3.0, 2.9], [0.0, 0.0]])
-    mean, tried = np.array([0.4, 0.5]), np.array([0.0, 1.0])
-    assert best_weights(sums, mean, tried, 0.0).tolist() == [1, 0, 0]
-    assert best_weights(sums, mean, tried, 0.5).tolist() == [1, 0, 1]
-    assert best_weights(sums, mean, tried, 2.0).tolist() == [1, 1, 1]
-    assert best_weights(sums, mean, tried, np.inf).tolist() == [1, 1, 1]

@@ -1,0 +1,50 @@
+"""The weight of the embedding's own score, against evaluating every weight by itself."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.predictors.eta import best_etas, reciprocal_ranks
+from rnnlogic.predictors.paths.predictor import PathRuleScorer
+from rnnlogic.predictors.paths.settings import PathSettings
+from rnnlogic.predictors.paths.values import path_model
+from tests.family import family, given_rules
+from tests.predictors.paths.oracles import random_embedding
+
+ETAS = (0.0, 0.25, 2.0)
+
+
+@pytest.mark.parametrize("most_facts", [10, 10**6])
+def test_every_eta_is_measured_as_evaluation_does(monkeypatch, most_facts):
+    monkeypatch.setattr("rnnlogic.predictors.eta.SCORES", 500)  # several pieces
+    dataset = family()
+    learned = given_rules(dataset)
+    embedding = random_embedding(dataset.vocab.num_entities, dataset.vocab.num_relations)
+    paths = path_model(embedding, PathSettings())
+
+    def scorer(eta):
+        return PathRuleScorer(learned.rules, learned.weights, "log1p", paths, eta)
+
+    sums, asked = reciprocal_ranks(scorer(0.0), embedding, dataset, ETAS, most_facts)
+    found = sums.sum(axis=0) / asked.sum()
+    for eta, mrr in zip(ETAS, found, strict=True):
+        expected = evaluate(scorer(eta), dataset, "valid", most_facts=most_facts).metrics()["mrr"]
+        assert mrr == pytest.approx(expected)
+    assert len(set(found)) == 3
+
+
+def test_an_eta_for_each_relation():
+    sums, asked = np.array([[1.0, 2.0], [3.0, 2.9], [0.0, 0.0]]), np.array([4, 4, 2])
+    tried = np.array([0.0, 1.0])
+    assert best_etas(sums, asked, tried, 0.0).tolist() == [1, 0, 0]
+    assert best_etas(sums, asked, tried, 0.5).tolist() == [1, 0, 1]
+    assert best_etas(sums, asked, tried, 2.0).tolist() == [1, 1, 1]
+    assert best_etas(sums, asked, tried, np.inf).tolist() == [1, 1, 1]
+
+
+def test_settings_reach_the_path_model():
+    embedding = random_embedding(4, 2, margin=3.5)
+    assert path_model(embedding, PathSettings()).delta == 3.5
+    assert path_model(embedding, PathSettings(shift=-1.0)).delta == 2.5
+    chosen = path_model(embedding, PathSettings(delta=0.25, temperature=2.0, distance="euclidean"))
+    assert (chosen.delta, chosen.temperature, chosen.distance) == (0.25, 2.0, "euclidean")
