@@ -109,7 +109,7 @@ def empty(file: Path) -> bool:
     return len(ast.parse(file.read_text(encoding="utf-8")).body) <= 1
 
 
-@pytest.mark.parametrize("module", ["rnnlogic", "rnnlogic.cli"])
+@pytest.mark.parametrize("module", ["rnnlogic", "rnnlogic.cli", "rnnlogic.config"])
 def test_imports_are_quick(module):
     heavy = {"torch", "numba", "pykeen", "pandas", "polars", "scipy", "pyoxigraph"}
     code = f"import sys, {module}; print(sorted({heavy!r} & set(sys.modules)))"

@@ -1,4 +1,4 @@
-"""`rnnlogic embed`: output, going on, exit codes."""
+"""`rnnlogic embed`: output, resuming, exit codes."""
 
 import json
 import signal
@@ -61,7 +61,7 @@ def test_embed_trains_evaluates_and_says_when_it_is_finished(data, folder, monke
     assert about["origin"]["settings"]["seed"] == 3
     assert summary["valid"] == evaluate(embedding, dataset, "valid").as_dict()["both"]["expected"]
     assert run(*arguments, monkeypatch=monkeypatch) == 0
-    assert f"{folder} is finished already" in capsys.readouterr().out
+    assert f"{folder} is already finished" in capsys.readouterr().out
 
 
 def test_mistakes_are_one_line(data, folder, monkeypatch, capsys):
@@ -80,31 +80,31 @@ def test_a_value_that_is_not_yaml_is_named(command, change, data, folder, monkey
     assert capsys.readouterr().err.splitlines()[-1] == message
 
 
-def test_ctrl_c_says_how_to_go_on(data, folder, monkeypatch, capsys):
+def test_ctrl_c_says_how_to_resume(data, folder, monkeypatch, capsys):
     def interrupted(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
         patch.setattr("rnnlogic.embeddings.train._measure", interrupted)
         assert run("embed", data, "-o", folder, *QUICK, monkeypatch=patch) == 130
-    assert capsys.readouterr().err.endswith("stopped; run the same command again to go on\n")
+    assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
     assert run("embed", data, "-o", folder, *QUICK, monkeypatch=monkeypatch) == 0
 
 
-def test_a_killed_training_goes_on_to_the_same_embedding(data, folder, monkeypatch, capsys, tmp_path):
+def test_a_killed_training_resumes_to_the_same_embedding(data, folder, monkeypatch, capsys, tmp_path):
     arguments = ["embed", data, "-o", folder, *QUICK]
     killed = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     assert not (tmp_path / "emb" / ABOUT).exists()
     assert run(*arguments, monkeypatch=monkeypatch) == 0
-    assert capsys.readouterr().err.startswith(f"going on with the training in {folder}\n")
+    assert capsys.readouterr().err.startswith(f"resuming the training in {folder}\n")
     assert run("embed", data, "-o", str(tmp_path / "whole"), *QUICK, monkeypatch=monkeypatch) == 0
     vocab = load_dataset(data).vocab
     resumed, whole = (load_embedding(tmp_path / name, vocab)[0] for name in ("emb", "whole"))
     np.testing.assert_array_equal(resumed.entity, whole.entity)
 
 
-def test_a_device_that_is_missing_is_told(data, folder, monkeypatch, capsys):
+def test_a_missing_device_is_an_error(data, folder, monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     assert run("embed", data, "-o", folder, *QUICK, "--device", "cuda", monkeypatch=monkeypatch) == 2
     assert "finds no CUDA device" in capsys.readouterr().err

@@ -33,7 +33,7 @@ def test_rows_follow_the_names(folder):
     assert (loaded.margin, about["seed"], about["dim"]) == (6.0, 3, 5)
 
 
-def test_a_missing_name_is_told(folder):
+def test_a_missing_name_is_an_error(folder):
     with pytest.raises(
         EmbeddingError, match=r"no embedding of entity 'x' \(1 of 2 missing\).*rnnlogic embed"
     ):
@@ -47,10 +47,10 @@ def test_checksum_is_that_of_the_arrays(folder):
     assert checksum(folder) == hashlib.sha256(content).hexdigest()
 
 
-def test_what_is_missing_or_broken_is_told(folder, tmp_path):
+def test_missing_and_broken_files_are_errors(folder, tmp_path):
     with pytest.raises(EmbeddingError, match=r"about.json: is missing; `rnnlogic embed"):
         load_embedding(tmp_path / "nothing", VOCAB)
-    with pytest.raises(EmbeddingError, match="is no embedding folder"):
+    with pytest.raises(EmbeddingError, match="is not an embedding folder"):
         checksum(tmp_path / "nothing")
     (folder / "embedding.safetensors").write_bytes(b"half")
     with pytest.raises(EmbeddingError, match="copied whole"):

@@ -56,12 +56,12 @@ def test_it_can_be_evaluated(ring, trained):  # noqa: F811
     assert 0 < report.as_dict()["both"]["expected"]["mrr"] < 1
 
 
-def test_unknown_names_are_told(trained):
+def test_unknown_names_are_errors(trained):
     with pytest.raises(RNNLogicError, match=r"does not know entity 'x' \(1 of 2 names missing\)"):
         PyKEENScorer(*trained, Vocab(("e01", "x"), ("r1",)))
 
 
-def test_a_model_without_scores_is_told(ring, trained):  # noqa: F811
+def test_a_model_that_cannot_score_all_tails_is_refused(ring, trained):  # noqa: F811
     model, factory = trained
 
     class Silent:
@@ -70,5 +70,5 @@ def test_a_model_without_scores_is_told(ring, trained):  # noqa: F811
         def predict_t(self, batch):
             raise NotImplementedError
 
-    with pytest.raises(RNNLogicError, match="Silent offers no scores of all tails"):
+    with pytest.raises(RNNLogicError, match="Silent cannot score all tails"):
         PyKEENScorer(Silent(), factory, ring.vocab).score(None, np.array([0]), np.array([0]))

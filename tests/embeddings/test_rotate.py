@@ -1,5 +1,8 @@
 """Scores by definition, and the authors' checkpoints, which pin down the conventions."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -64,6 +67,18 @@ def test_many_entities_on_threads():
             np.diff(as_complex(np.stack([one.rotated([2], one.phases([0]))[0], one.entity[-1]]), 5), axis=0)
         ).sum()
     )
+
+
+def test_a_copy_in_another_process_and_calls_at_once_give_the_same_scores():
+    embedding = random_embedding(2 * BLOCK + 3, threads=2)
+    heads, relations = np.arange(40, dtype=np.int32), np.arange(40, dtype=np.int32) % 6
+    scores = embedding.score(None, heads, relations)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(embedding)).score(None, heads, relations), scores)
+    with ThreadPoolExecutor(4) as pool:
+        for start, some in enumerate(
+            pool.map(lambda i: embedding.score(None, heads[i:], relations[i:]), range(8))
+        ):
+            np.testing.assert_array_equal(some, scores[start:])
 
 
 @pytest.mark.parametrize(("name", "dim", "mrr"), [("kinship", 2000, 0.652), ("umls", 1000, 0.740)])

@@ -30,7 +30,7 @@ def test_steps_are_the_same(ring, dim, negatives, temperature):  # noqa: F811
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
-def test_a_missing_gpu_is_told(ring):  # noqa: F811
+def test_a_missing_gpu_is_an_error(ring):  # noqa: F811
     sampler = Sampler.of(ring, RotatESettings())
     with pytest.raises(RNNLogicError, match="finds no CUDA device"):
         TorchStepper(initial_parameters(1, 1, RotatESettings()), sampler, "cuda")

@@ -1,4 +1,4 @@
-"""Training: it learns, it does not depend on threads, and it goes on where it was stopped."""
+"""Training: it learns, it does not depend on threads, and it resumes where it was stopped."""
 
 import itertools
 
@@ -41,7 +41,7 @@ def measured(folder):
 
 
 @pytest.mark.parametrize("stop", [1, 17, 30, 42])
-def test_a_stopped_training_goes_on_to_the_same_end(ring, tmp_path, monkeypatch, stop):
+def test_a_stopped_training_resumes_to_the_same_end(ring, tmp_path, monkeypatch, stop):
     monkeypatch.setattr("rnnlogic.embeddings.train.SHOW_EVERY", -1)
     monkeypatch.setattr("rnnlogic.embeddings.train.KEEP_EVERY", -1)
     steps = itertools.count(1)
@@ -83,9 +83,9 @@ def test_files_of_others_are_not_mixed_with_ours(ring, tmp_path):
         fit(ring, TINY, tmp_path / "thesis.tex")
 
 
-def test_a_broken_checkpoint_is_told(ring, tmp_path):
+def test_a_broken_checkpoint_is_an_error(ring, tmp_path):
     (tmp_path / CHECKPOINT).write_bytes(b"half")
-    with pytest.raises(EmbeddingError, match="remove it to begin anew"):
+    with pytest.raises(EmbeddingError, match="remove it to start over"):
         Checkpoint(tmp_path, ring, TINY).load()
 
 
@@ -109,8 +109,8 @@ def test_without_validation_facts_the_last_one_is_taken(ring):
     assert training.best(4.0).entity is training.parameters.entity.values
 
 
-def test_divergence_is_told(ring):
-    with pytest.raises(RNNLogicError, match=r"diverged at step \d+; set a lower learning_rate than 1e\+30"):
+def test_divergence_is_an_error(ring):
+    with pytest.raises(RNNLogicError, match=r"diverged at step \d+; set learning_rate below 1e\+30"):
         train(ring, changed(learning_rate=1e30))
 
 

@@ -1,4 +1,4 @@
-"""`rnnlogic embed`: train RotatE embeddings, in a folder that can be gone on with."""
+"""`rnnlogic embed`: train RotatE embeddings into a folder; a stopped training resumes."""
 
 from __future__ import annotations
 
@@ -30,16 +30,19 @@ def embed(
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: Annotated[
-        float | None, typer.Option(help="End training after so many minutes, with the best so far.", min=0)
+        float | None,
+        typer.Option(help="Stop training after so many minutes and keep the best embedding so far.", min=0),
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
-    test: Annotated[bool, typer.Option("--test", help="Evaluate test facts too.")] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Drop what EMB holds and begin anew.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="Also evaluate the test set.")] = False,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Discard the contents of EMB and start over.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train RotatE embeddings of a knowledge graph.
 
-    Run the same command again to go on with a training that was stopped.
+    Run the same command again to resume a training that was stopped.
     """
     from rnnlogic.data.dataset import load_dataset
     from rnnlogic.embeddings.files import is_finished
@@ -47,7 +50,7 @@ def embed(
     dataset = load_dataset(name)
     settings = _settings(dataset, dim, changes or [], seed)
     was_finished = is_finished(output) and not restart
-    with stoppable("run the same command again to go on"), StageProgress() as progress:
+    with stoppable("run the same command again to resume"), StageProgress() as progress:
         embedding = _fit(dataset, settings, output, progress, threads, max_minutes, restart, device)
         reports = _evaluate(embedding, dataset, ["valid", "test"] if test else ["valid"], progress)
     summary = _summary(output)
@@ -79,12 +82,12 @@ def _fit(
     from rnnlogic.embeddings.fit import fit
 
     if (folder / CHECKPOINT).is_file() and not restart:
-        typer.echo(f"going on with the training in {folder}", err=True)
+        typer.echo(f"resuming the training in {folder}", err=True)
     return fit(dataset, settings, folder, progress, threads, max_minutes, restart, _stepper_on(device))
 
 
 def _stepper_on(device: str) -> MakeStepper | None:
-    """None for the CPU, which has its own kernels."""
+    """None on the CPU, which has kernels of its own."""
     if device == "cpu":
         return None
     from rnnlogic.embeddings.rotate_torch import TorchStepper
@@ -95,7 +98,7 @@ def _stepper_on(device: str) -> MakeStepper | None:
 def _evaluate(
     embedding: RotatE, dataset: Dataset, splits: list[Any], progress: StageProgress
 ) -> dict[str, dict[str, float] | None]:
-    """Metrics of each split, both sides; None where it has no facts."""
+    """Metrics of each split in both directions; None for a split without facts."""
     from rnnlogic.evaluation.evaluate import evaluate
 
     reports: dict[str, dict[str, float] | None] = {}
@@ -127,7 +130,9 @@ def _print_summary(
     summary: dict[str, Any], reports: dict[str, dict[str, float] | None], was_finished: bool
 ) -> None:
     if was_finished:
-        typer.echo(f"{summary['embedding']} is finished already; nothing was changed (--restart trains anew)")
+        typer.echo(
+            f"{summary['embedding']} is already finished; nothing was changed (--restart trains again)"
+        )
     print_pairs(list(summary.items()))
     measured = {split: metrics for split, metrics in reports.items() if metrics is not None}
     if measured:

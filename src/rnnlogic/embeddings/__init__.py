@@ -1,1 +1,1 @@
-"""Embeddings of entities and relations: RotatE, trained on the CPU; scores and files."""
+"""Embeddings of entities and relations: RotatE, its training, its files and its scores."""

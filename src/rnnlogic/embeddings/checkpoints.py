@@ -1,4 +1,4 @@
-"""An unfinished training as one file, checkpoint.safetensors: it appears whole or not at all."""
+"""The checkpoint of an unfinished training: one file, which appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ BEST = ("best_entity", "best_phase")
 
 
 class Checkpoint:
-    """The checkpoint in a folder, of one dataset and one set of settings."""
+    """The checkpoint in a folder; it belongs to one dataset and one set of settings."""
 
     def __init__(self, folder: Path, dataset: Dataset, settings: RotatESettings) -> None:
         self._folder, self._path = folder, folder / CHECKPOINT
         self._origin = {"settings": settings.model_dump(), "data": fingerprint(dataset)}
 
     def load(self) -> Training | None:
-        """The training that was kept, if any; it must be of the same data and settings."""
+        """The training kept so far, if any; an error if its data or settings differ."""
         if not self._path.is_file():
             self._refuse_foreign_files()
             return None
@@ -39,7 +39,7 @@ class Checkpoint:
                 about = json.loads(file.metadata()["training"])
                 arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         except (OSError, SafetensorError) as error:
-            raise EmbeddingError(self._path, f"cannot be read ({error}); remove it to begin anew") from None
+            raise EmbeddingError(self._path, f"cannot be read ({error}); remove it to start over") from None
         self.require_same(about["origin"])
         tables = [Table(*(arrays[f"{kind}.{name}"] for name in Table._fields)) for kind in Parameters._fields]
         best = {name: arrays.get(name) for name in BEST}
@@ -48,7 +48,7 @@ class Checkpoint:
         )
 
     def save(self, training: Training) -> None:
-        """Keep a training, in place of what was kept before."""
+        """Keep a training; it replaces the one kept before."""
         arrays = {
             f"{kind}.{name}": array
             for kind, table in zip(Parameters._fields, training.parameters, strict=True)
@@ -65,7 +65,7 @@ class Checkpoint:
         write_atomically(self._path, to_safetensors(arrays, {"training": json.dumps(about)}))
 
     def remove(self) -> None:
-        """Remove the file, and what a kill left of writing it."""
+        """Remove the checkpoint, and partial files that a killed process left behind."""
         self._path.unlink(missing_ok=True)
         for partial in self._folder.glob(".*.partial"):
             partial.unlink(missing_ok=True)
@@ -79,18 +79,18 @@ class Checkpoint:
                     raise EmbeddingError(
                         self._folder,
                         f"holds a training with other {what} ({key}: {stored} there, {wanted} now);"
-                        " choose another folder, or --restart to begin anew",
+                        " choose another folder, or start over with --restart",
                     )
 
     @property
     def origin(self) -> dict[str, Any]:
-        """Settings, and what identifies the data."""
+        """The settings, and the fingerprint of the data."""
         return self._origin
 
     def _refuse_foreign_files(self) -> None:
-        """What is in a folder that no training made might be somebody's work."""
+        """Never write into a folder with other files: they may be somebody's work."""
         if self._folder.exists() and not self._folder.is_dir():
-            raise EmbeddingError(self._folder, "is a file; an embedding needs a folder")
+            raise EmbeddingError(self._folder, "is a file; choose a folder")
         names = (path.name for path in self._folder.iterdir()) if self._folder.exists() else ()
         foreign = sorted(name for name in names if not name.endswith(".partial"))
         if foreign and not {ABOUT, ARRAYS} & set(foreign):
@@ -98,7 +98,7 @@ class Checkpoint:
 
 
 def fingerprint(dataset: Dataset) -> dict[str, str]:
-    """What has to be the same for a training to go on."""
+    """What must be the same for a training to resume."""
     names = json.dumps([dataset.vocab.entities, dataset.vocab.relations]).encode()
     splits = {"train": dataset.train, "valid": dataset.valid}
     return {

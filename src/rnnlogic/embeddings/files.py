@@ -1,4 +1,4 @@
-"""Embeddings as a folder: arrays, names, and how they came about; and the authors' checkpoints.
+"""Embeddings as a folder of arrays, names and origin; the authors' checkpoints.
 
 embedding.safetensors  entity [E, 2D], phase [R, D]
 names.json             entities and relations, in the order of the rows
@@ -28,14 +28,14 @@ ARRAYS, NAMES, ABOUT = "embedding.safetensors", "names.json", "about.json"
 
 
 class EmbeddingError(RNNLogicError):
-    """An embedding folder is not what is needed; says what to do."""
+    """An embedding folder cannot be used; the message says why and what to do."""
 
     def __init__(self, path: str | Path, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
 
 
 def save_embedding(folder: str | Path, embedding: RotatE, vocab: Vocab, about: dict[str, Any]) -> None:
-    """Write arrays, names and `about` (plus the margin); every file appears whole, about.json last."""
+    """Write arrays, names and `about`, with the margin; every file appears whole, about.json last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     arrays = {"entity": embedding.entity, "phase": embedding.phase}
@@ -48,7 +48,7 @@ def save_embedding(folder: str | Path, embedding: RotatE, vocab: Vocab, about: d
 
 
 def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[RotatE, dict[str, Any]]:
-    """The embedding with rows in the order of `vocab`, matched by name, and what about.json says."""
+    """The embedding, its rows matched by name to `vocab`, and the contents of about.json."""
     folder = Path(folder)
     about = read_about(folder)
     names = _read_json(folder / NAMES)
@@ -62,15 +62,17 @@ def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[RotatE, dict[str, 
 
 
 def is_finished(folder: str | Path) -> bool:
-    """Whether there is an embedding whose training came to its end."""
+    """Whether the folder holds an embedding whose training is finished."""
     return (Path(folder) / ABOUT).is_file()
 
 
 def read_about(folder: str | Path) -> dict[str, Any]:
-    """What about.json says: margin, dim, settings, versions, minutes, validation MRR."""
+    """The contents of about.json: margin, dim, settings, versions, minutes, validation MRR."""
     about: dict[str, Any] = _read_json(Path(folder) / ABOUT)
     if about.get("format", 0) > FORMAT:
-        raise EmbeddingError(folder, f"made by rnnlogic {about.get('rnnlogic')}; install that or a newer one")
+        raise EmbeddingError(
+            folder, f"was made by rnnlogic {about.get('rnnlogic')}; install that version or a newer one"
+        )
     return about
 
 
@@ -81,17 +83,17 @@ def remove_embedding(folder: str | Path) -> None:
 
 
 def checksum(folder: str | Path) -> str:
-    """SHA-256 of the arrays, by which a run knows its embedding."""
+    """SHA-256 of the arrays, by which a run recognises its embedding."""
     try:
         return hashlib.sha256((Path(folder) / ARRAYS).read_bytes()).hexdigest()
     except OSError as error:
-        raise EmbeddingError(folder, f"is no embedding folder ({error.strerror})") from None
+        raise EmbeddingError(folder, f"is not an embedding folder ({error.strerror})") from None
 
 
 def load_authors_checkpoint(
     folder: str | Path, vocab: Vocab, entities_dict: str | Path, relations_dict: str | Path
 ) -> RotatE:
-    """A checkpoint of the public RotatE code; its ids are those of two `id<TAB>name` files.
+    """A checkpoint of the public RotatE code; two files of `id<TAB>name` lines say what its ids mean.
 
     entity_embedding.npy is [E, 2D], real half first; relation_embedding.npy holds phases [R, D] scaled by
     (gamma + 2) / D / pi.

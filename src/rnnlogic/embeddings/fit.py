@@ -1,4 +1,4 @@
-"""Train an embedding into a folder, or go on with one that is there."""
+"""Train an embedding, in a folder if wanted, where a stopped training resumes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.checkpoints import Checkpoint
 from rnnlogic.embeddings.files import (
@@ -19,7 +20,7 @@ from rnnlogic.embeddings.files import (
 )
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import RotatESettings, settings_for
-from rnnlogic.embeddings.train import MakeStepper, Progress, Training, train
+from rnnlogic.embeddings.train import MakeStepper, Training, train
 
 PACKAGES = ("rnnlogic", "numpy", "numba", "safetensors")
 
@@ -28,16 +29,17 @@ def fit(
     dataset: Dataset,
     settings: RotatESettings | None = None,
     folder: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     threads: int | None = None,
     max_minutes: float | None = None,
     restart: bool = False,
     make_stepper: MakeStepper | None = None,
 ) -> RotatE:
-    """Train RotatE on a dataset, with packaged settings unless given.
+    """Train RotatE on a dataset, with the packaged settings by default.
 
-    With a folder the embedding is saved there; a training that was stopped goes on where it was, a finished
-    one is only loaded, unless `restart`. Training ends after `max_minutes`, with the best embedding so far.
+    With a folder the embedding is saved there. A stopped training resumes at its last checkpoint and a
+    finished one is only loaded, unless `restart` drops them. After `max_minutes` training stops with the
+    best embedding so far.
     """
     settings = settings or settings_for(dataset)
     if folder is None:

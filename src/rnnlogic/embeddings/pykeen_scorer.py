@@ -1,4 +1,4 @@
-"""Any trained PyKEEN model as a scorer, beside or instead of our own embeddings."""
+"""Any trained PyKEEN model as a scorer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PyKEENScorer:
     def score(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Scores [B, E]; an inverse relation asks the model for heads. The graph is not looked at."""
+        """Scores [B, E]; an inverse relation asks the model for heads. The graph plays no part."""
         del graph
         scores = np.empty((len(heads), len(self._entities)))
         is_inverse = relations >= len(self._relations)
@@ -50,7 +50,7 @@ class PyKEENScorer:
                 scores = predict(torch.stack(pair, dim=1).to(self._model.device))
         except NotImplementedError:
             side = "heads" if asks_heads else "tails"
-            raise RNNLogicError(f"{type(self._model).__name__} offers no scores of all {side}") from None
+            raise RNNLogicError(f"{type(self._model).__name__} cannot score all {side}") from None
         ordered: NDArray[np.float64] = scores.double().cpu().numpy()[:, self._entities]
         return ordered
 

@@ -1,15 +1,17 @@
-"""Plain Python twins of the kernels, same signatures: slow, easy to check, in terms of complex numbers."""
+"""Plain Python twins of the kernels, with the same signatures: slow, but easy to check."""
 
 from __future__ import annotations
 
-import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, softmax
 
 from rnnlogic.embeddings.kernels import EPSILON, FAR, MOMENTUM, SCALE_MEMORY, Columns, Floats
 
 Complex = NDArray[np.complex128]
+softplus = partial(np.logaddexp, 0.0)
 
 
 def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> None:
@@ -91,12 +93,10 @@ def contrast(
     loss = 0.0
     for i in range(len(near)):
         far = distance[i, :number].astype(float)
-        odds = np.exp(-temperature * (far - far.min()))
-        shares = weights[i] / 2 * odds / odds.sum()
-        loss += weights[i] / 2 * _softplus(near[i] - margin)
-        loss += sum(share * _softplus(margin - d) for share, d in zip(shares, far, strict=True))
-        near[i] = weights[i] / 2 * _sigmoid(near[i] - margin)
-        distance[i, :number] = [-s * _sigmoid(margin - d) for s, d in zip(shares, far, strict=True)]
+        shares = weights[i] / 2 * softmax(-temperature * far)
+        loss += weights[i] / 2 * softplus(near[i] - margin) + shares @ softplus(margin - far)
+        near[i] = weights[i] / 2 * expit(near[i] - margin)
+        distance[i, :number] = -shares * expit(margin - far)
     return loss
 
 
@@ -160,11 +160,3 @@ def _direction(query: Floats, other: Floats) -> NDArray[np.float64]:
     difference = _complex(query) - _complex(other)
     modulus = np.abs(difference)
     return _halves(np.where(modulus > 0, difference / np.where(modulus > 0, modulus, 1), 0))
-
-
-def _softplus(x: float) -> float:
-    return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
-
-
-def _sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x)) if x > 0 else math.exp(x) / (1 + math.exp(x))

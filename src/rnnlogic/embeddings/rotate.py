@@ -1,22 +1,22 @@
-"""RotatE: an entity is a complex vector, a relation turns every one of its numbers by an angle."""
+"""RotatE: an entity is a complex vector, and a relation turns each of its numbers by an angle."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.executor import default_threads, in_order
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.kernels import PADDING, add_distances, gather_columns
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.embeddings.settings import RotatESettings
-    from rnnlogic.embeddings.train import Progress
 
 Floats = NDArray[np.float32]
 BLOCK = 256  # entities whose distances a thread computes at a time
@@ -36,13 +36,13 @@ class RotatE:
         dataset: Dataset,
         settings: RotatESettings | None = None,
         folder: str | Path | None = None,
-        progress: Progress | None = None,
+        progress: Progress = silent,
         threads: int | None = None,
         max_minutes: float | None = None,
     ) -> RotatE:
-        """Train on a dataset's training facts, with packaged settings unless given; see docs/embeddings.md.
+        """Train on a dataset's training facts, with the packaged settings by default; see docs/embeddings.md.
 
-        With a folder the embedding is saved there, and a training that was stopped goes on where it was.
+        With a folder the embedding is saved there, and a stopped training resumes at its last checkpoint.
         """
         from rnnlogic.embeddings.fit import fit
 
@@ -79,25 +79,36 @@ class RotatE:
     def score(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Scores [B, E] of all entities as answers of (head, relation, ?); the graph is not looked at."""
+        """Scores [B, E] of all entities as answers of (head, relation, ?); the graph plays no part."""
         del graph
-        queries = _columns(self.rotated(heads, self.phases(relations)))
+        turned = _columns(self.rotated(heads, self.phases(relations)))
+        asked = _Asked(turned, len(heads), self.entity, self.margin)
         scores = np.empty((len(heads), self.num_entities))
-
-        def fill(first: int) -> None:
-            block = self.entity[first : first + BLOCK]
-            distance = np.zeros((len(heads), len(block)), np.float32)
-            add_distances(queries, _columns(block), len(block), distance)
-            scores[:, first : first + BLOCK] = self.margin - distance
-
-        threads = self.threads or default_threads()
-        for _ in in_order(fill, range(0, self.num_entities, BLOCK), threads, lambda _: 0, 1):
-            pass
+        firsts = range(0, self.num_entities, BLOCK)
+        for first, block in zip(firsts, map_ordered(_block_scores, firsts, asked, self.threads), strict=True):
+            scores[:, first : first + BLOCK] = block
         return scores
 
 
+class _Asked(NamedTuple):
+    """Queries, and the entities that may answer them."""
+
+    turned: Floats  # [2D, B + PADDING] heads, turned by their relations, in columns
+    number: int  # B
+    entity: Floats  # [E, 2D]
+    margin: float
+
+
+def _block_scores(asked: _Asked, first: int) -> Floats:
+    """Scores [B, BLOCK] of the entities from `first` on."""
+    block = asked.entity[first : first + BLOCK]
+    distance = np.zeros((asked.number, len(block)), np.float32)
+    add_distances(asked.turned, _columns(block), len(block), distance)
+    return asked.margin - distance
+
+
 def _columns(rows: Floats) -> Floats:
-    """Vectors [n, 2D] as columns [2D, n], padded for the cache."""
+    """Vectors [n, 2D] as columns [2D, n + PADDING]; the padding is for the cache."""
     columns = np.empty((rows.shape[1], len(rows) + PADDING), np.float32)
     gather_columns(rows, np.arange(len(rows), dtype=np.int32), columns)
     return columns

@@ -1,4 +1,4 @@
-"""A step of RotatE training in plain torch, for GPUs; the CPU has a faster one in `embeddings/step.py`."""
+"""A step of RotatE training in plain torch, for GPUs; on a CPU `step.py` is faster."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ MOMENTUM, SCALE_MEMORY, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 class TorchStepper:
-    """Runs steps on a torch device; the same loss and the same Adam as the CPU's, by autograd."""
+    """Takes steps on a torch device, with autograd; the same loss and the same Adam as on the CPU."""
 
     def __init__(self, parameters: Parameters, sampler: Sampler, device: str) -> None:
         if device.startswith("cuda") and not torch.cuda.is_available():
-            raise RNNLogicError(f"device {device!r}: torch finds no CUDA device here; leave out the device")
+            raise RNNLogicError(f"device {device!r}: torch finds no CUDA device here; train on the CPU")
         self._device, self._settings = torch.device(device), sampler.settings
         self._graph, self._num_entities = sampler.graph.arrays, sampler.graph.num_entities
         self._tables = [[torch.tensor(array, device=self._device) for array in table] for table in parameters]

@@ -1,6 +1,6 @@
-"""What each step of training looks at: queries, their weights, and wrong answers.
+"""The batches of training: queries, their weights, and wrong answers.
 
-A step depends on its number and the seed only, so training goes on after a stop as if there had been none.
+A step depends only on its number and the seed, so a resumed training equals an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Sampler:
 
     @property
     def steps_per_epoch(self) -> int:
-        """Whole batches in the training queries; what remains is left out of the epoch."""
+        """Whole batches in an epoch; the remaining queries are left out of it."""
         return len(self.queries) // self.batch_size
 
     @property

@@ -1,4 +1,7 @@
-"""One step of training on the CPU: pieces of a batch on threads, then Adam on the rows they touched."""
+"""One step of training on the CPU: pieces of a batch on threads, then Adam on the rows they touched.
+
+The pieces write into shared arrays, each into its own slices, so this work stays on threads of one process.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ ADAM_ROWS = 128  # rows that a thread updates at a time
 
 
 class Table(NamedTuple):
-    """Rows of parameters with Adam's averages."""
+    """Rows of parameters, with Adam's averages."""
 
     values: Floats  # [n, W]
     mean: Floats  # [n, W]
@@ -54,7 +57,7 @@ class Parameters(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Memory of one piece, used again in every step; columns are padded."""
+    """Memory for one piece, reused in every step; columns are padded."""
 
     turned: Floats  # [b, 2D] heads, turned by their relations
     queries: Floats  # [2D, b] the same in columns
@@ -78,7 +81,7 @@ def initial_parameters(num_entities: int, num_relations: int, settings: RotatESe
 
 
 class CpuStepper:
-    """Runs steps on threads; the result does not depend on how many. Use it in `with`."""
+    """Takes steps on threads; the result does not depend on how many. Close it when done."""
 
     def __init__(self, parameters: Parameters, sampler: Sampler, threads: int) -> None:
         self.parameters = parameters

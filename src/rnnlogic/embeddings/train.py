@@ -1,4 +1,4 @@
-"""Training of RotatE: steps, evaluations of validation facts, checkpoints."""
+"""Training of RotatE: steps, evaluations of the validation set, checkpoints."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
+from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.sampling import Piece, Sampler
@@ -21,13 +22,12 @@ from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.embeddings.step import CpuStepper, Parameters, initial_parameters
 from rnnlogic.evaluation.evaluate import evaluate
 
-Progress = Callable[[str, int, int, str], None]  # stage, steps done, steps in all, note
 SHOW_EVERY = 0.5  # seconds between two calls of the progress function
 KEEP_EVERY = 120.0  # seconds between two checkpoints
 
 
 class Stepper(Protocol):
-    """Takes steps of training somewhere: on the CPU, on a GPU."""
+    """Takes the steps of training, on the CPU or on a GPU."""
 
     @property
     def parameters(self) -> Parameters:
@@ -39,7 +39,7 @@ class Stepper(Protocol):
         ...
 
     def close(self) -> None:
-        """Free what is held."""
+        """Release threads or memory."""
         ...
 
 
@@ -48,7 +48,7 @@ MakeStepper = Callable[[Parameters, Sampler], Stepper]
 
 @dataclass
 class Training:
-    """Where a training stands: all that is needed to go on with it."""
+    """The state of a training: all that is needed to resume it."""
 
     parameters: Parameters
     step: int = 0
@@ -58,7 +58,7 @@ class Training:
     history: list[dict[str, float]] = field(default_factory=list)  # one record per evaluation
 
     def best(self, margin: float, threads: int | None = None) -> RotatE:
-        """The embedding with the highest validation MRR; the last one where nothing was evaluated."""
+        """The embedding with the highest validation MRR, or the last one if the validation set is empty."""
         entity, phase = self.best_entity, self.best_phase
         if entity is None or phase is None:
             entity, phase = self.parameters.entity.values, self.parameters.phase.values
@@ -71,14 +71,14 @@ class Training:
 
 
 class Keeper(Protocol):
-    """Keeps a training where it outlives the process."""
+    """Keeps a training so that it survives the process."""
 
     def load(self) -> Training | None:
-        """The training that was kept, if any."""
+        """The training kept so far, if any."""
         ...
 
     def save(self, training: Training) -> None:
-        """Keep a training, in place of what was kept before."""
+        """Keep a training; it replaces the one kept before."""
         ...
 
 
@@ -87,11 +87,11 @@ def train(
     settings: RotatESettings,
     threads: int | None = None,
     keeper: Keeper | None = None,
-    progress: Progress | None = None,
+    progress: Progress = silent,
     max_minutes: float | None = None,
     make_stepper: MakeStepper | None = None,
 ) -> Training:
-    """Train on the training facts, going on with what `keeper` holds, for `max_minutes` at most."""
+    """Train on the training facts for at most `max_minutes`, resuming what `keeper` holds."""
     sampler = Sampler.of(dataset, settings)
     training = keeper.load() if keeper is not None else None
     if training is None:
@@ -116,11 +116,11 @@ def _run_to_next_mark(
     training: Training,
     stepper: Stepper,
     sampler: Sampler,
-    progress: Progress | None,
+    progress: Progress,
     keeper: Keeper | None,
     most_seconds: float,
 ) -> None:
-    """Steps up to the next evaluation, or until the time is over."""
+    """Take steps until the next evaluation, or until time is up."""
     end = _next_mark(training.step, sampler.steps, sampler.settings.evaluations)
     order = sampler.order(training.step // sampler.steps_per_epoch)
     shown = kept = now = time.perf_counter()
@@ -131,13 +131,13 @@ def _run_to_next_mark(
         loss = stepper.step(sampler.pieces(training.step, order), rate)
         if not math.isfinite(loss):
             raise RNNLogicError(
-                f"RotatE training diverged at step {training.step:,}; set a lower learning_rate than"
+                f"RotatE training diverged at step {training.step:,}; set learning_rate below"
                 f" {sampler.settings.learning_rate}"
             )
         training.step += 1
         before, now = now, time.perf_counter()
         training.seconds += now - before
-        if progress is not None and (now - shown > SHOW_EVERY or training.step == end):
+        if now - shown > SHOW_EVERY or training.step == end:
             shown = now
             progress("train", training.step, sampler.steps, _note(loss, training))
         if keeper is not None and now - kept > KEEP_EVERY:
@@ -147,19 +147,19 @@ def _run_to_next_mark(
 
 
 def learning_rate(settings: RotatESettings, step: int, steps: int) -> float:
-    """The rate of a step by the schedule."""
+    """The learning rate of a step."""
     if settings.schedule == "cosine":
         return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps))
     return settings.learning_rate * (0.1 if settings.schedule == "step" and 2 * step >= steps else 1.0)
 
 
 def _next_mark(step: int, steps: int, evaluations: int) -> int:
-    """The first step after `step` at which is evaluated; marks lie evenly, the last one at the end."""
+    """The next step that is followed by an evaluation; they are evenly spaced, the last one at the end."""
     return next(mark for k in range(1, evaluations + 1) if (mark := -(-steps * k // evaluations)) > step)
 
 
 def _measure(training: Training, dataset: Dataset, settings: RotatESettings, threads: int) -> None:
-    """Evaluate validation facts, if there are any, and remember the embedding if it is the best."""
+    """Evaluate validation facts, if there are any, and keep the embedding if it is the best so far."""
     if not len(dataset.valid):
         return
     started = time.perf_counter()

@@ -112,7 +112,8 @@ def _in_run(dataset: Dataset, config: Config, given: Own, run: Run, progress: Pr
 def _train(dataset: Dataset, config: Config, folder: Path | None, progress: Progress) -> RotatE:
     settings = settings_for(dataset).model_copy(update={"seed": config.seed})
 
-    def show(_stage: str, done: int, total: int, note: str) -> None:
+    def show(stage: str, done: int, total: int, note: str = "") -> None:
+        del stage
         progress(STAGE, done, total, note)
 
     return RotatE.fit(dataset, settings, folder, show, config.threads)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from rnnlogic.base import types
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config, changed, load_preset
 from rnnlogic.data.dataset import Dataset, load_dataset
@@ -25,7 +25,7 @@ OTHERS = (  # models that the paper compares with and that can be run here, or t
     *("pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or"),
 )
 ROTATE = "rotate"  # the setting that is an embedding alone
-Progress = Callable[[str, int, int, str], None]  # stage, done, total, note
+Progress = types.Progress
 SPLITS_FROM = "https://github.com/DeepGraphLearning/RNNLogic (folder data)"
 
 
