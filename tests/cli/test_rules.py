@@ -123,7 +123,7 @@ def test_an_exported_ranking_answers_as_predict_does(folder, model, monkeypatch,
         (["--format", "sql-ranking"], "sql-ranking needs --relation"),
         (["--format", "sql-ranking", "--relation", "parent", "--head", "child0"], "did you mean 'child"),
         (["--format", "sql", "--head", "child0_0"], "--head is for rankings"),
-        (["--format", "jsonl", "--facts", "facts"], "--facts is for programs, jsonl is a file of rules"),
+        (["--format", "jsonl", "--facts", "facts"], "--facts is for programs; jsonl is a rule file"),
         (["--format", "jsonnl"], "Invalid value for '--format'"),
     ],
 )

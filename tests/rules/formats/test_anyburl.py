@@ -99,10 +99,10 @@ def test_other_kinds_of_rules_are_counted(read):
             "5\t2\thobby(X,Y) <= friend(X,Y)",
             "expected predictions<TAB>support<TAB>confidence<TAB>rule, found 3",
         ),
-        ("5\t2\tmuch\thobby(X,Y) <= friend(X,Y)", "expected a number of confidence, found 'much'"),
-        ("5\t2\tnan\thobby(X,Y) <= friend(X,Y)", "expected a number of confidence, found 'nan'"),
-        ("5.5\t2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number of predictions, found '5.5'"),
-        ("5\t-2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number of support, found '-2'"),
+        ("5\t2\tmuch\thobby(X,Y) <= friend(X,Y)", "expected a number for confidence, found 'much'"),
+        ("5\t2\tnan\thobby(X,Y) <= friend(X,Y)", "expected a number for confidence, found 'nan'"),
+        ("5.5\t2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for predictions, found '5.5'"),
+        ("5\t-2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for support, found '-2'"),
         ("5\t2\t0.4\thobby(X,Y) <= frend(X,Y)", "unknown relation 'frend'; did you mean 'friend'?"),
         ("5\t2\t0.4\thobby(X,Y) <= friend X", "expected an atom 'name(X,Y)', found 'friend X'"),
         ("5\t2\t0.4\thobby(X,Y) friend(X,Y)", "expected 'head <= body'"),
@@ -145,8 +145,8 @@ def test_what_anyburl_cannot_hold_is_refused_with_the_reason(tmp_path):
     for rule, vocab, message in [
         (Rule(0, ()), VOCAB, "bodies of 1 to 24 atoms"),
         (Rule(0, (1,) * 25), VOCAB, "bodies of 1 to 24 atoms"),
-        (Rule(0, (1,)), Vocab((), ("a\tb", "c")), "relation 'a\\\\tb' holds a tab or a line break"),
-        (Rule(0, (1,)), Vocab((), ("c", "f(X,Y), g")), "names cannot be told apart"),
+        (Rule(0, (1,)), Vocab((), ("a\tb", "c")), "relation 'a\\\\tb' contains a tab or a line break"),
+        (Rule(0, (1,)), Vocab((), ("c", "f(X,Y), g")), "would be ambiguous because of these names"),
     ]:
         with pytest.raises(RuleError, match=message):
             write_table(path, table_of(RuleSet.from_rules([rule])), vocab, "anyburl")
