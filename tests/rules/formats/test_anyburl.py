@@ -61,7 +61,11 @@ def test_a_line_is_a_rule_and_its_mirror_image(read, tmp_path):
         "confidence": [0.5, 0.5, 1.0, 1.0, 1 / 3, 1 / 3],
     }
     assert report == ImportReport(read=3, kept=6, duplicates=0, mirrored=3)
-    assert report.lines() == ["3 rules read", "  3 added: the same for the inverse relation", "6 rules kept"]
+    assert report.lines() == [
+        "3 rules read",
+        "  3 added for the inverse relation",
+        "6 rules kept",
+    ]
     write_table(tmp_path / "again.tsv", table, VOCAB, "anyburl")
     assert (tmp_path / "again.tsv").read_text() == LINES
 
@@ -83,11 +87,11 @@ def test_other_kinds_of_rules_are_counted(read):
     assert table.columns["predictions"] == [7, 7]
     assert report.lines() == [
         "10 rules read",
-        "  1 repeat an earlier rule: dropped",
-        "  1 have an empty body: dropped",
-        "  3 hold constants: dropped",
-        "  4 are not chains: dropped",
-        "  1 added: the same for the inverse relation",
+        "  1 dropped: repeated",
+        "  1 dropped: empty body",
+        "  3 dropped: constants",
+        "  4 dropped: not a chain",
+        "  1 added for the inverse relation",
         "2 rules kept",
     ]
 

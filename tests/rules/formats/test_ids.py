@@ -59,9 +59,9 @@ def test_id_file(id_file, relations):
     assert report == ImportReport(read=7, kept=3, duplicates=2, empty=2, trivial=1)
     assert report.lines() == [
         "7 rules read",
-        "  2 repeat an earlier rule: dropped",
-        "  2 have an empty body: dropped",
-        "  1 say r <- r: dropped",
+        "  2 dropped: repeated",
+        "  2 dropped: empty body",
+        "  1 dropped: r <- r",
         "3 rules kept",
     ]
 

@@ -33,7 +33,7 @@ from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
-CONSTANTS, NO_CHAIN, NO_BODY = "hold constants", "are not chains", "have no body"
+CONSTANTS, NO_CHAIN, NO_BODY = "constants", "not a chain", "no body"
 _LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
 _ARROW = re.compile(r" <=(?: |$)")
 _ATOM = re.compile(r"(.*)\(([A-Z]),([A-Z])\)", re.DOTALL)

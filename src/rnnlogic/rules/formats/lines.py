@@ -29,19 +29,19 @@ class ImportReport:
     def dropped(self) -> dict[str, int]:
         """How many rules were dropped, by reason."""
         counts = {
-            "repeat an earlier rule": self.duplicates,
-            "have an empty body": self.empty,
-            "say r <- r": self.trivial,
+            "repeated": self.duplicates,
+            "empty body": self.empty,
+            "r <- r": self.trivial,
             **self.skipped,
         }
-        return {what: count for what, count in counts.items() if count}
+        return {reason: count for reason, count in counts.items() if count}
 
     def lines(self) -> list[str]:
         """The report for people: rules read, dropped and kept."""
         return [
             f"{self.read:,} rules read",
-            *(f"  {count:,} {what}: dropped" for what, count in self.dropped().items()),
-            *([f"  {self.mirrored:,} added: the same for the inverse relation"] if self.mirrored else []),
+            *(f"  {count:,} dropped: {reason}" for reason, count in self.dropped().items()),
+            *([f"  {self.mirrored:,} added for the inverse relation"] if self.mirrored else []),
             f"{self.kept:,} rules kept",
         ]
 
