@@ -123,7 +123,7 @@ def test_an_exported_ranking_answers_as_predict_does(folder, model, monkeypatch,
         (["--format", "sql-ranking"], "sql-ranking needs --relation"),
         (["--format", "sql-ranking", "--relation", "parent", "--head", "child0"], "did you mean 'child"),
         (["--format", "sql", "--head", "child0_0"], "--head is for rankings"),
-        (["--format", "jsonl", "--facts", "facts"], "--facts is for programs, jsonl is a file of rules"),
+        (["--format", "jsonl", "--facts", "facts"], "--facts is for programs; jsonl is a rule file"),
         (["--format", "jsonnl"], "Invalid value for '--format'"),
     ],
 )
@@ -177,9 +177,9 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
     assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out.splitlines() == [
         "3 rules read",
-        "  1 hold constants: dropped",
-        "  1 are not chains: dropped",
-        "  1 added: the same for the inverse relation",
+        "  1 dropped: constants",
+        "  1 dropped: not a chain",
+        "  1 added for the inverse relation",
         "2 rules kept",
         f"2 rules written to {output}",
     ]
@@ -189,7 +189,7 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
     )
     assert run("rules", *arguments, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["dropped"] == {"hold constants": 1, "are not chains": 1}
+    assert told["dropped"] == {"constants": 1, "not a chain": 1}
     assert (told["read"], told["rules"]) == (3, 2)
 
 

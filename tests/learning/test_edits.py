@@ -108,7 +108,7 @@ def test_the_variant_with_embeddings_weighs_given_rules():
         ({"pinned": (ODD,)}, [], "is longer than max_length=2; raise that"),
         ({}, ["parent <- parent"], "says nothing that could be learned"),
         ({}, ["parent <- true"], "says nothing that could be learned"),
-        ({"pinned": ("parent <- *",)}, [], "is no single rule"),
+        ({"pinned": ("parent <- *",)}, [], "is not a single rule"),
         ({"banned": ("parent <- maried & ...",)}, [], "banned: .*did you mean 'married'"),
     ],
 )

@@ -108,7 +108,7 @@ def test_bad_patterns_are_shown_with_their_source(text, problem):
 
 
 def test_a_pinned_rule_is_one_rule():
-    with pytest.raises(RuleError, match=r"pinned: 'treats <- \*' is no single rule"):
+    with pytest.raises(RuleError, match=r"pinned: 'treats <- \*' is not a single rule"):
         parse_pinned("treats <- *", VOCAB)
     with pytest.raises(RuleError, match="pinned: column 11: unknown relation"):
         parse_pinned("treats <- casues", VOCAB)

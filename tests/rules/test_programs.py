@@ -207,7 +207,7 @@ def test_programs_are_readable():
 def test_quoted_names_are_read_back(name):
     if "\0" in name:
         for quoted in (prolog_atom, clingo_string, sql_string, cypher_name):
-            with pytest.raises(RuleError, match="holds a NUL character"):
+            with pytest.raises(RuleError, match="contains a NUL character"):
                 quoted(name)
     else:
         assert unquoted(prolog_atom(name)) == name

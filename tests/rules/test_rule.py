@@ -133,14 +133,14 @@ def test_names_of_variables_and_direction_of_atoms_are_free(vocab_rule, data):
          35, "expected the chain variable 'Z' in this atom, found 'W'"),
         ("hobby(X,Y) <- hobby(Z,Y) & friend(X,Z)",
          21, "expected the chain variable 'X' in this atom, found 'Z'"),
-        ("hobby(X,Y) <- friend(X,Z) & hobby(Z,W)", 37, "expected 'Y', where the chain has to end, found 'W'"),
-        ("hobby(X,Y) <- friend(X,Z)", 24, "expected 'Y', where the chain has to end, found 'Z'"),
+        ("hobby(X,Y) <- friend(X,Z) & hobby(Z,W)", 37, "expected 'Y', where the chain must end, found 'W'"),
+        ("hobby(X,Y) <- friend(X,Z)", 24, "expected 'Y', where the chain must end, found 'Z'"),
         ("hobby(X,Y) <- friend(X,Y) & hobby(Y,Y)",
          24, "expected a new variable that leads to the next atom, found 'Y'"),
         ("hobby(X,Y) <- friend(X,X) & hobby(X,Y)",
          24, "expected a new variable that leads to the next atom, found 'X'"),
         ("hobby(X,X) <- friend(X,X)", 9, "expected a variable other than 'X', found 'X'"),
-        ("hobby(X,Y) <- true", 9, "expected 'X' twice with the body 'true', found 'Y'"),
+        ("hobby(X,Y) <- true", 9, "expected 'X' again, because the body is 'true', found 'Y'"),
     ],
 )  # fmt: skip
 def test_errors_name_position_and_expectation(text, column, message):

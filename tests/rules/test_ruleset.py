@@ -104,7 +104,7 @@ def test_membership_and_missing_rules():
 def test_wrong_ids_and_masks_are_refused():
     with pytest.raises(ValueError, match="must not be negative"):
         RuleSet.from_rules([Rule(0, (1, -1))])
-    with pytest.raises(ValueError, match="a mask for 1 rules"):
+    with pytest.raises(ValueError, match=r"the mask must have shape \(1,\)"):
         RuleSet.from_rules([Rule(0, (1,))]).filter([True, False])
 
 

@@ -75,8 +75,8 @@ def test_what_is_dropped_is_told(data, tmp_path):
     given = read_given(path, data.vocab)
     assert len(given.rules) == 2
     assert given.notes == (
-        f"{path}: 1 rules repeat an earlier rule: dropped",
-        f"{path}: 1 rules hold constants: dropped",
+        f"{path}: 1 rules dropped: repeated",
+        f"{path}: 1 rules dropped: constants",
     )
 
 

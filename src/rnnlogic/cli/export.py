@@ -1,4 +1,4 @@
-"""`rnnlogic rules RUN export` and `rnnlogic rules convert`: rules as files and programs for other tools."""
+"""`rnnlogic rules RUN export` and `rnnlogic rules convert`: rule files and programs for other tools."""
 
 from __future__ import annotations
 
@@ -57,18 +57,23 @@ def export(
     target: Annotated[Target, typer.Option("--format", help="File format or language.")] = Target.text,
     relation: RelationOption = None,
     top: TopOption = None,
-    head: Annotated[str | None, typer.Option(help="Entity to rank the answers of; all if absent.")] = None,
+    head: Annotated[str | None, typer.Option(help="Rank answers for this entity only.")] = None,
     facts: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the training facts for the program too.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the training facts for the program."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the rules of a run to a file: `rnnlogic rules RUN export ...`.
 
-    Files: text, anyburl (for PyClause too), ids (the authors'), jsonl; AMIE's statistics go into anyburl and
-    jsonl. Programs give what every rule predicts, with the number of walks: prolog, datalog (clingo), sparql,
-    cypher, sql; sparql-construct and sparql-insert give the facts alone. Rankings are one query that adds up
-    the weights of all rules of a relation, as `rnnlogic predict` does.
+    Rule files: text, anyburl (also for PyClause), ids (the authors' format), jsonl. AMIE's statistics are
+    written to anyburl and jsonl files.
+
+    Programs: prolog, datalog (clingo), sparql, cypher and sql return what every rule predicts and by how many
+    walks; sparql-construct and sparql-insert produce the predicted facts only.
+
+    Rankings: sql-ranking and sparql-ranking score all answers for a relation in one query, as
+    `rnnlogic predict` does.
     """
     from rnnlogic.model import RNNLogic
 
@@ -88,16 +93,16 @@ def export(
 def convert(
     source: Annotated[Path, typer.Argument(metavar="IN", help="Rule file.")],
     output: OutputFile,
-    target: Annotated[Target, typer.Option("--to", help="File format or language; no ranking.")],
-    data: Annotated[str, typer.Option(metavar="DATASET", help="Dataset that the relations are named in.")],
+    target: Annotated[Target, typer.Option("--to", help="File format or language; rankings need a run.")],
+    data: Annotated[str, typer.Option(metavar="DATASET", help="Dataset with the relations of the rules.")],
     origin: Annotated[
-        FileFormat | None, typer.Option("--from", help="Format of IN; by its first line if absent.")
+        FileFormat | None, typer.Option("--from", help="Format of IN. Default: decided by its first line.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a rule file in another format or as a program.
 
-    Statistics that anyburl and jsonl need and IN does not give are counted on the training facts.
+    If anyburl or jsonl needs statistics that IN does not contain, AMIE's are counted on the training facts.
     """
     from rnnlogic.data.dataset import load_dataset
     from rnnlogic.rules.formats import read_table
@@ -107,8 +112,8 @@ def convert(
     dataset = load_dataset(data)
     table, report = read_table(source, dataset.vocab, cast("RuleFormat | None", origin and origin.value))
     _write(output, table, dataset, target)
-    told = {"read": report.read, "dropped": report.dropped(), "rules": len(table)}
-    _report({"file": str(output), "format": target.value, **told}, report.lines(), as_json)
+    counts = {"read": report.read, "dropped": report.dropped(), "rules": len(table)}
+    _report({"file": str(output), "format": target.value, **counts}, report.lines(), as_json)
 
 
 def weighted_rules(model: RNNLogic, relation: str | None, top: int | None) -> RuleTable:
@@ -127,7 +132,7 @@ def _check_options(target: Target, relation: str | None, head: str | None, facts
     if head is not None and not is_ranking:
         raise RNNLogicError("--head is for rankings: sql-ranking, sparql-ranking")
     if facts is not None and is_file:
-        raise RNNLogicError(f"--facts is for programs, {target.value} is a file of rules")
+        raise RNNLogicError(f"--facts is for programs; {target.value} is a rule file")
 
 
 def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, head: str | None) -> str:
@@ -136,7 +141,7 @@ def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, h
 
     vocab = model.dataset.vocab
     if not isinstance(model.scorer, RuleScorer):
-        raise RNNLogicError("this run does not score answers by rules alone, so no query can do the same")
+        raise RNNLogicError("this run does not score answers by rules alone, so no query can rank as it does")
     entity = None if head is None else vocab.entity_id(head)
     return RANKINGS[target.value](table, vocab, vocab.relation_id(relation), model.learned.feature, entity)
 

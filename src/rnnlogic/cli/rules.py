@@ -1,4 +1,4 @@
-"""`rnnlogic rules`: the learned rules, readable, with figures on request; exporting and converting them."""
+"""`rnnlogic rules`: show the rules of a run, export them, convert rule files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EXAMPLE = "rnnlogic rules runs/umls --relation treats --top 10"
 
 
 class RunFirst(TyperGroup):
-    """Puts the verb in front: `rules RUN` becomes `rules show RUN`, `rules RUN export` `rules export RUN`."""
+    """Moves the verb to the front: `rules RUN` is `rules show RUN`, `rules RUN export` `rules export RUN`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Reorder what does not begin with a command."""
+        """Reorder arguments that do not begin with a command."""
         if args and args[0] not in (*self.commands, "--help"):
             args = ["export", args[0], *args[2:]] if args[1:2] == ["export"] else ["show", *args]
         return super().parse_args(ctx, args)
@@ -35,7 +35,7 @@ app = typer.Typer(cls=RunFirst, no_args_is_help=True, subcommand_metavar="RUN [e
 
 @app.callback(epilog=f"Example: {EXAMPLE}")
 def rules() -> None:
-    """Show the rules of a run; write them for other programs.
+    """Show the rules of a run, or write them for other programs.
 
     rnnlogic rules RUN [--relation R] [--top N] [--statistics]
 
@@ -51,18 +51,19 @@ def show(
     relation: RelationOption = None,
     top: TopOption = None,
     statistics: Annotated[
-        bool, typer.Option("--statistics", help="AMIE's statistics on the training facts, with examples.")
+        bool,
+        typer.Option("--statistics", help="AMIE's statistics on the training facts, with an example."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show rules by relation, heaviest first: `rnnlogic rules RUN ...`.
 
-    Prior: probability under the generator. Support: training queries that a rule answers. Confidence:
-    support / (support + wrong), where wrong counts results for training queries that are no known answer.
+    Prior: the rule's probability under the generator. Support: training queries that the rule answers.
+    Confidence: support / (support + wrong), where wrong counts results that are not known answers.
 
-    With --statistics, on all training facts: predictions are the pairs (x, y) that the body joins, support
-    those that are facts of the head, confidence their share; PCA confidence is the share among pairs whose x
-    has a fact of the head; head coverage is the share of the head's facts.
+    With --statistics, all figures are AMIE's, on the training facts. Predictions: pairs (x, y) that the body
+    joins. Support: predictions that are facts of the head. Confidence: support / predictions. PCA confidence:
+    support / predictions whose x has a fact of the head. Head coverage: support / facts of the head.
     """
     from rnnlogic.model import RNNLogic
 

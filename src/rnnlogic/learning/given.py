@@ -110,7 +110,7 @@ def _of_file(path: Path, vocab: Vocab) -> GivenRules:
     table, report = read_table(path, vocab)
     weights = [None if weight is None else float(weight) for weight in table.column(WEIGHT)]
     known = None if None in weights else np.array(weights, np.float64)
-    notes = tuple(f"{path}: {count:,} rules {what}: dropped" for what, count in report.dropped().items())
+    notes = tuple(f"{path}: {count:,} rules dropped: {reason}" for reason, count in report.dropped().items())
     return GivenRules(table.rules, known, notes=notes)
 
 

@@ -1,14 +1,14 @@
 """Statistics of rules on a graph as AMIE defines them, from one grounding pass.
 
-For a rule h(X,Y) <- body they count pairs (x, y), each once however many walks join it:
+For a rule h(X,Y) <- body they count pairs (x, y). A pair counts once, no matter how many walks join it:
 
     predictions      pairs that the body joins                           (AMIE: size of the body)
-    support          those of them that are facts h(x, y)
+    support          predictions that are facts h(x, y)
     confidence       support / predictions                               (standard confidence)
-    PCA confidence   support / pairs whose x has any fact h(x, y')       (partial completeness assumption)
+    PCA confidence   support / predictions whose x has a fact h(x, y')   (partial completeness assumption)
     head coverage    support / facts of h
 
-A body is grounded once, from every entity, for all the heads that have it.
+Each body is grounded once, from every entity, for all rules that have it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 
-BODIES = 8192  # bodies that are grounded together, which bounds the results of one entity
+BODIES = 8192  # bodies grounded together; this bounds the results for one entity
 EXAMPLES = 3
 
 
@@ -47,7 +47,7 @@ class AmieStatistics:
 
     @property
     def confidence(self) -> NDArray[np.float64]:
-        """Standard confidence [n]; 0 where there is nothing to divide by, as below."""
+        """Standard confidence [n]; like the shares below, 0 where the denominator is 0."""
         return _share(self.support, self.predictions)
 
     @property
@@ -117,7 +117,7 @@ def with_statistics(
     examples: int = EXAMPLES,
     tick: Tick = no_tick,
 ) -> RuleTable:
-    """The table with AMIE's figures as columns, and example walks with names as the column `examples`."""
+    """Add AMIE's figures as columns, and example walks, with names, as the column `examples`."""
     found = amie_statistics(graph, table.rules, threads, examples, tick)
     columns = found.columns()
     if examples:
@@ -141,9 +141,10 @@ def _by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[tuple[int, ...]], 
 def _groundings(
     graph: Graph, bodies: list[tuple[int, ...]], threads: int | None
 ) -> Iterator[tuple[int, Grounding]]:
-    """What the bodies reach from every entity: parts of a block of bodies, each with the block's first body.
+    """Ground blocks of bodies from every entity; each part comes with the position of its block's first body.
 
-    Queries are entity ids, and they ascend. The bodies are sorted, so a block's own order is kept.
+    The queries of a part are entity ids in ascending order. The bodies are sorted, so a block's trie keeps
+    their order.
     """
     for start in range(0, len(bodies), BODIES):
         block = RuleSet.from_rules(Rule(0, body) for body in bodies[start : start + BODIES])

@@ -36,10 +36,10 @@ def _random_below(state: NDArray[np.uint64], bound: int) -> int:
 
 @compiled
 def _mark_distances(edges: EntityEdges, tail: int, depth: int, fanout: int, distance: Any, queue: Any) -> int:
-    """Set distance[e] to the number of steps to `tail` where at most `depth`; these e are put in `queue`.
+    """Set distance[e] for every entity e within `depth` steps of `tail`, and list these entities in `queue`.
 
-    Returns how many; `distance` is -1 elsewhere. Entities with more than `fanout` edges are not expanded, but
-    for the tail itself.
+    Returns their number; `distance` stays -1 elsewhere. Entities with more than `fanout` edges are not
+    expanded, except for the tail itself.
     """
     distance[tail] = 0
     queue[0] = tail
@@ -78,9 +78,10 @@ def bodies_between(
 ) -> NDArray[np.int64]:
     """Keys of the walks of length 1..max_length from head to tail that do not use the fact itself.
 
-    A body r1..rl has the key sum((ri + 1) * radix ** (i - 1)). The walks are found by depth-first search that
-    knows the distance to the tail up to `back` steps. From entities with more than `fanout` edges a random
-    sample of that many is followed; at most `most` walks are returned. Walks may repeat a body.
+    A body r1..rl has the key sum((ri + 1) * radix ** (i - 1)). The search is depth first and prunes by the
+    distance to the tail, known up to `back` steps. At an entity with more than `fanout` edges it follows that
+    many random ones. It returns at most `most` walks; several may have the same body. `distance` [E] is -1
+    everywhere, and is left so; `queue` [E] is a buffer.
     """
     found = np.empty(256, np.int64)
     size = 0
@@ -141,7 +142,7 @@ def count_hits(
     ptr: NDArray[np.int64],
     num_entities: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every grounded body: queries whose answer it reaches, and results that are no known answer."""
+    """For every grounded body: queries whose answer it reaches, and results that are not known answers."""
     queries = len(answers)
     bodies = (len(ptr) - 1) // max(queries, 1)
     hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
@@ -173,8 +174,8 @@ def add_matches(
     """Compare what grounded bodies reach from `heads` with the facts of the rules that have these bodies.
 
     The rules with body k are rule_ptr[k] : rule_ptr[k + 1]. Adds to support [rules] the pairs that are facts
-    of rule_head, to pca [rules] the pairs whose first entity has such a fact; the first supporting pairs are
-    kept in pairs [rules, examples, 2]. `is_reached` [E] is all false, and is left so.
+    of rule_head, and to pca [rules] the pairs whose first entity has such a fact. The first supporting pairs
+    are kept in pairs [rules, examples, 2]. `is_reached` [E] is all false, and is left so.
     """
     queries = len(heads)
     for q in range(queries):

@@ -37,7 +37,7 @@ def bodies_between(
     own_fact = {(head, relation, tail), (tail, inverse, head)}
 
     def walks(here: int, length: int) -> Iterator[int]:
-        """Keys of what follows the first `length` steps, depth first."""
+        """Keys of the ways on from `here` after `length` steps, depth first."""
         left = max_length - length - 1
         for step, other in _tried_edges(edges, here, fanout, random_below):
             is_dead_end = left <= back and steps_to_tail.get(other, left + 1) > left
@@ -100,7 +100,7 @@ def count_hits(
     ptr: NDArray[np.int64],
     num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every grounded body: queries whose answer it reaches, and results that are no known answer."""
+    """For every grounded body: queries whose answer it reaches, and results that are not known answers."""
     bodies = (len(ptr) - 1) // max(len(answers), 1)
     hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
     for body, query, positions in _cells(ptr, len(answers)):

@@ -1,4 +1,4 @@
-"""Find candidate rules: the relational paths that join the two ends of training facts."""
+"""Find candidate rules: relational paths that join the two ends of training facts."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def edges_by_entity(graph: Graph) -> EntityEdges:
 
 
 def _search_relation(shared: _Search, relation: int) -> list[tuple[tuple[int, ...], int]]:
-    """Bodies for one relation with the number of sampled facts they join, most first."""
+    """Bodies for one relation with the number of sampled facts they join, most frequent first."""
     graph, settings, max_length = shared.graph, shared.settings, shared.max_length
     rng = np.random.default_rng([shared.seed, relation])
     heads, tails = graph.edges(relation)

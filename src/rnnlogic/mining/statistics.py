@@ -18,11 +18,11 @@ from rnnlogic.rules.ruleset import RuleSet
 class RuleStatistics:
     """Counts per rule over training queries of its head relation.
 
-    Other known answers of a query that a rule reaches count neither for nor against it.
+    If a rule reaches other known answers of a query, they count neither for nor against it.
     """
 
     support: NDArray[np.int64]  # [n] queries whose answer the rule reaches
-    wrong: NDArray[np.int64]  # [n] entities it reaches that are no known answer, over all queries
+    wrong: NDArray[np.int64]  # [n] entities it reaches that are not known answers, over all queries
 
     @property
     def confidence(self) -> NDArray[np.float64]:
@@ -36,7 +36,7 @@ class RuleStatistics:
 
 
 def training_queries(graph: Graph, per_relation: int | None, seed: int) -> Queries:
-    """(h, r, t) and (t, r^-1, h) of all facts, by relation; of frequent relations a random sample."""
+    """(h, r, t) and (t, r^-1, h) of all facts, by relation; a random sample for frequent relations."""
     blocks = []
     for relation in range(2 * graph.num_relations):
         heads, tails = graph.edges(relation)

@@ -1,1 +1,1 @@
-"""Chain rules: text, sets and files."""
+"""Chain rules: text, sets, bans, files, and programs for other engines."""

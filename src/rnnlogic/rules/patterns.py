@@ -1,7 +1,7 @@
-"""Rules that are not wanted, by pattern: `treats <- * & causes`, `* <- isa & ...`.
+"""Bans on rules, written as patterns: `treats <- * & causes`, `* <- isa & ...`.
 
-A pattern means a rule in both directions: what `h(X,Y) <- body` forbids, it forbids for h^-1 too, where the
-same rule is read from Y to X.
+A pattern bans a rule in both directions: `h(X,Y) <- body` read from Y to X is a rule for h^-1, and that is
+banned too.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from rnnlogic.rules.ruleset import RuleSet
 
 
 class Banned:
-    """Tells which rules match one of some patterns."""
+    """The rules that match at least one pattern."""
 
     def __init__(self, patterns: Iterable[Rule], vocab: Vocab) -> None:
-        """Patterns as `parse_pattern` reads them."""
+        """Take patterns as `parse_pattern` returns them."""
         both = {turned for pattern in patterns for turned in (pattern, mirror_image(pattern, vocab))}
         self._rules = frozenset(pattern for pattern in both if not is_open(pattern))
         self._patterns = sorted(both - self._rules)
@@ -48,7 +48,7 @@ class Banned:
         return rules.filter(~self.mask(rules)) if self else rules
 
     def whole_head(self, relation: int) -> bool:
-        """Whether no rule of a head relation is left."""
+        """Whether all rules of a head relation are banned."""
         return any(body == (GAP,) and head in (ANY, relation) for head, body in self._patterns)
 
 
@@ -69,7 +69,7 @@ def is_open(pattern: Rule) -> bool:
 
 
 def mirror_image(pattern: Rule, vocab: Vocab) -> Rule:
-    """The same rules from Y to X: the inverse head, and the body backwards."""
+    """The same rules read from Y to X: the inverse head and the reversed body."""
     body = tuple(inverse_step(step, vocab) for step in reversed(pattern.body))
     return Rule(inverse_step(pattern.head, vocab), body)
 
@@ -77,7 +77,7 @@ def mirror_image(pattern: Rule, vocab: Vocab) -> Rule:
 def parse_pinned(text: str, vocab: Vocab, source: str = "pinned") -> Rule:
     """Read one whole rule; errors begin with `source` and show the rule."""
     if is_open(_read(text, vocab, source)):
-        raise RuleError(f"{source}: {text!r} is no single rule: '*' and '...' are only for banned ones")
+        raise RuleError(f"{source}: {text!r} is not a single rule: use '*' and '...' only to ban rules")
     return parse_rule(text, vocab)
 
 
@@ -89,7 +89,7 @@ def _read(text: str, vocab: Vocab, source: str) -> Rule:
 
 
 def _bodies_match(steps: tuple[int, ...], bodies: NDArray[np.int32]) -> NDArray[np.bool_]:
-    """Which bodies [m, length] match; column i of `reached` says that i relations can be used up so far."""
+    """Which bodies [m, length] match; column i of `reached`: the steps so far match the first i relations."""
     reached = np.zeros((len(bodies), bodies.shape[1] + 1), np.bool_)
     reached[:, 0] = True
     for step in steps:

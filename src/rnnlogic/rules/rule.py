@@ -1,13 +1,13 @@
-"""Chain rules, and their text: `hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)`, or short `hobby <- friend & hobby`.
+"""Chain rules as text: `hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)`, or in short `hobby <- friend & hobby`.
 
     rule  = atom arrow body            arrow = "<-" | "<=" | "←" | ":-"
     body  = "true" | atom { and atom } and   = "&" | "∧" | ","
-    atom  = name [ "(" word "," word ")" ]      (all atoms of a rule have variables, or none has)
+    atom  = name [ "(" word "," word ")" ]      (either all atoms of a rule have variables or none)
     name  = ( word | quoted ) { "^-1" }
 
-A word has letters, digits and `_ . / : # + -`; any other relation name stands in double quotes with the
-escapes of JSON. The body `true` is the empty walk: X = Y. What follows a `#` between tokens is a comment.
-In a pattern `*` is any relation and `...` any steps; beside other steps `...` needs the short form.
+A word consists of letters, digits and `_ . / : # + -`. Any other relation name is a JSON string in double
+quotes. The body `true` is the empty walk: X = Y. A `#` between tokens starts a comment. In a pattern, `*`
+stands for any relation and `...` for any steps; next to other steps, `...` needs the short form.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rnnlogic.data.vocab import INVERSE, Vocab
 
 TRUE = "true"
 DOTS = "..."
-ANY, GAP = -1, -2  # in the ids of patterns: any relation in either direction; any number of steps, even none
+ANY, GAP = -1, -2  # ids in patterns: any relation in either direction; any number of steps, also none
 _WORD = r"(?!#|:-)(?:[\w./#+\-]++|:(?!-))++"
 _TOKEN_KINDS = {
     "blank": r"\s+|#[^\n]*",
@@ -42,7 +42,7 @@ _PLAIN_NAME = re.compile(_WORD)
 
 
 class Rule(NamedTuple):
-    """`head` follows from walking the relations of `body` one after the other; relation ids 0..2R-1."""
+    """Walking the relations of `body` one after the other implies `head`; relation ids are 0..2R-1."""
 
     head: int
     body: tuple[int, ...]
@@ -59,14 +59,14 @@ def parse_rule(text: str, vocab: Vocab) -> Rule:
 
 
 def parse_pattern(text: str, vocab: Vocab) -> Rule:
-    """Read a pattern of rules: a rule whose relations may be ANY, and whose body may have a GAP."""
+    """Read a pattern: a rule whose relations may be ANY and whose body may contain a GAP."""
     return _Parser(text, vocab, pattern=True).rule()
 
 
 def format_rule(
     rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long", labels: bool = False
 ) -> str:
-    """Write a rule as text that `parse_rule` reads back; with `labels`, as display names for people only."""
+    """Write a rule as text that `parse_rule` reads back; `labels` gives display names, for people only."""
     if not all(0 <= relation < 2 * vocab.num_relations for relation in (rule.head, *rule.body)):
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
     if style == "short":
@@ -90,7 +90,7 @@ def chain_variables(length: int) -> list[str]:
 
 
 def inverse_step(relation: int, vocab: Vocab) -> int:
-    """The inverse of a relation; ANY and GAP are their own."""
+    """The inverse of a relation; ANY and GAP are their own inverses."""
     return relation if relation < 0 else vocab.inverse(relation)
 
 
@@ -158,7 +158,7 @@ class _Parser:
         return _Atom(GAP, ())
 
     def atom(self, with_variables: bool | None) -> _Atom:
-        """One atom; the head (`None`) decides whether the rule has variables."""
+        """One atom; the head, read with `None`, decides whether the rule has variables."""
         relation = self.relation()
         if with_variables is None:
             with_variables = self.upcoming.kind == "open"
@@ -193,10 +193,10 @@ class _Parser:
             raise self.error(token, str(error), found=False) from None
 
     def chain(self, head: _Atom, body: list[_Atom]) -> tuple[int, ...]:
-        """The relations along the body, each turned so that it leads on from the one before."""
+        """The relations along the body, each turned to continue from the one before."""
         first, last = head.variables
         if not body and first.text != last.text:
-            raise self.error(last, f"expected {first.text!r} twice with the body 'true'")
+            raise self.error(last, f"expected {first.text!r} again, because the body is 'true'")
         if body and first.text == last.text:
             raise self.error(last, f"expected a variable other than {first.text!r}")
         relations, seen, here = [], {first.text, last.text}, first.text
@@ -205,7 +205,7 @@ class _Parser:
             backwards = inverse_step(atom.relation, self.vocab)
             relations.append(atom.relation if end is atom.variables[1] else backwards)
             if i == len(body) and end.text != last.text:
-                raise self.error(end, f"expected {last.text!r}, where the chain has to end")
+                raise self.error(end, f"expected {last.text!r}, where the chain must end")
             if i < len(body) and end.text in seen:
                 raise self.error(end, "expected a new variable that leads to the next atom")
             here = end.text
@@ -213,9 +213,9 @@ class _Parser:
         return tuple(relations)
 
     def other_end(self, atom: _Atom, here: str) -> _Token:
-        """The second variable of an atom whose first, in either direction, has to be `here`."""
+        """The other variable of an atom that must contain `here`."""
         if atom.relation == GAP:
-            short = "beside other steps '...' needs the short form, such as: r1 <- r2 & ..."
+            short = "next to other steps, '...' needs the short form, such as: r1 <- r2 & ..."
             raise RuleError(f"{short}\n  {self.text}")
         left, right = atom.variables
         if left.text == here:

@@ -1,4 +1,4 @@
-"""An ordered set of rules, kept as columns that kernels can read."""
+"""An ordered set of rules, stored as columns that kernels can read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from rnnlogic.rules.rule import Rule, parse_rule
 
 
 class RuleSet:
-    """Immutable sequence of different rules; of repeated rules the first one stays.
+    """Immutable sequence of distinct rules; only the first of repeated rules is kept.
 
     Rule i is `heads[i] <- body[body_ptr[i]:body_ptr[i + 1]]`.
     """
@@ -30,14 +30,14 @@ class RuleSet:
     def __init__(
         self, heads: NDArray[np.int32], body_ptr: NDArray[np.int64], body: NDArray[np.int32]
     ) -> None:
-        """For internal use: columns of rules known to differ. Others call `from_rules` or `from_text`."""
+        """For internal use, with columns of distinct rules; otherwise call `from_rules` or `from_text`."""
         for array in (heads, body_ptr, body):
             array.setflags(write=False)
         self.heads, self.body_ptr, self.body = heads, body_ptr, body
 
     @classmethod
     def from_rules(cls, rules: Iterable[Rule]) -> RuleSet:
-        """Collect rules in order; repeated ones are dropped."""
+        """Collect rules in order; repeats are dropped."""
         distinct = list(dict.fromkeys(rules))
         heads = np.array([rule.head for rule in distinct], dtype=np.int32)
         body_ptr = np.zeros(len(distinct) + 1, dtype=np.int64)
@@ -49,7 +49,7 @@ class RuleSet:
 
     @classmethod
     def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
-        """Read one rule per line, blank lines and `#` comments aside; `RuleError` names line and column."""
+        """Read one rule per line, without blank lines and `#` comments; `RuleError` names line and column."""
         lines = text.split("\n") if isinstance(text, str) else text
         return cls.from_rules(rule for _, rule in parse_lines(lines, vocab))
 
@@ -133,17 +133,17 @@ class RuleSet:
         """The rules where the mask [n] is true."""
         keep = np.asarray(mask, dtype=bool)
         if keep.shape != (len(self),):
-            raise ValueError(f"a mask for {len(self)} rules must have that length, not shape {keep.shape}")
+            raise ValueError(f"the mask must have shape ({len(self)},), one entry per rule, not {keep.shape}")
         return self._take(np.flatnonzero(keep))
 
     def without_trivial(self) -> RuleSet:
-        """All rules but r <- r."""
+        """All rules except r <- r."""
         trivial = self.lengths == 1
         trivial[trivial] = self.body[self.body_ptr[:-1][trivial]] == self.heads[trivial]
         return self.filter(~trivial)
 
     def _take(self, ids: NDArray[np.integer]) -> RuleSet:
-        """The rules of different ids, in that order."""
+        """The rules of distinct ids, in that order."""
         lengths = self.lengths[ids]
         body_ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
         within = np.arange(body_ptr[-1]) - np.repeat(body_ptr[:-1], lengths)
@@ -159,7 +159,7 @@ class RuleSet:
 
     @cached_property
     def _head_index(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rule ids sorted by head, and where each head relation starts among them."""
+        """Rule ids sorted by head, and where each head relation starts."""
         order = np.argsort(self.heads, kind="stable").astype(np.int64)
         relations = np.arange(self.heads.max(initial=-1) + 2)
         order.setflags(write=False)
@@ -177,9 +177,9 @@ def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
 
 
 def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[tuple[str, Rule]]:
-    """The lines that hold a rule, each with its rule; errors name the line, and the file if given.
+    """Every line that contains a rule, with the rule; blank lines and `#` comments are skipped.
 
-    Blank lines and lines that are a `#` comment hold none.
+    Errors name the line, and the file if given.
     """
     for number, line in enumerate(lines, start=1):
         stripped = line.strip()

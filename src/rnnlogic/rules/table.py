@@ -1,4 +1,4 @@
-"""Rules with figures: weights, statistics, whatever a file told of each."""
+"""Rules with figures: weights, statistics, and whatever else a file says about each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WEIGHT = "weight"
 
 @dataclass(frozen=True, eq=False)
 class RuleTable:
-    """A rule set with columns by name; a column has one value a rule, None where it is not known."""
+    """A rule set with named columns; a column has one value per rule, None where it is unknown."""
 
     rules: RuleSet
     columns: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -32,7 +32,7 @@ class RuleTable:
 
     @classmethod
     def from_rows(cls, rows: Iterable[tuple[Rule, Mapping[str, Any]]]) -> RuleTable:
-        """Rules with their figures; of repeated rules the first stays."""
+        """Collect rules with their figures; only the first of repeated rules is kept."""
         distinct: dict[Rule, Mapping[str, Any]] = {}
         for rule, figures in rows:
             distinct.setdefault(rule, figures)
@@ -45,26 +45,26 @@ class RuleTable:
         return self.columns.get(name, [None] * len(self))
 
     def row(self, i: int) -> dict[str, Any]:
-        """What is known of rule i."""
+        """The known figures of rule i."""
         values = {name: column[i] for name, column in self.columns.items()}
         return {name: value for name, value in values.items() if value is not None}
 
     def rows(self) -> Iterator[tuple[Rule, dict[str, Any]]]:
-        """Every rule with what is known of it."""
+        """Every rule with its known figures."""
         return ((rule, self.row(i)) for i, rule in enumerate(self.rules))
 
     def take(self, ids: ArrayLike) -> RuleTable:
-        """The rules of different ids, in that order."""
+        """The rules of distinct ids, in that order."""
         wanted = np.asarray(ids, np.int64)
         columns = {name: [values[i] for i in wanted.tolist()] for name, values in self.columns.items()}
         return RuleTable(self.rules[wanted], columns)
 
     def with_columns(self, columns: Mapping[str, Sequence[Any]]) -> RuleTable:
-        """The same rules with more columns; those of the same name are replaced."""
+        """The same rules with more columns; these replace columns of the same name."""
         return RuleTable(self.rules, {**self.columns, **columns})
 
     def heaviest(self, relation: int | None = None, top: int | None = None) -> RuleTable:
-        """Rules by relation, heaviest first; of one relation only, or only the `top` of each."""
+        """Rules by relation, heaviest first; of one relation if given, and at most `top` of each if given."""
         weights = np.array(self.column(WEIGHT), np.float64)
         relations = self.rules.head_relations().tolist() if relation is None else [relation]
         blocks = [self.rules.by_head(head) for head in relations]

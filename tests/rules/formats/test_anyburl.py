@@ -61,7 +61,11 @@ def test_a_line_is_a_rule_and_its_mirror_image(read, tmp_path):
         "confidence": [0.5, 0.5, 1.0, 1.0, 1 / 3, 1 / 3],
     }
     assert report == ImportReport(read=3, kept=6, duplicates=0, mirrored=3)
-    assert report.lines() == ["3 rules read", "  3 added: the same for the inverse relation", "6 rules kept"]
+    assert report.lines() == [
+        "3 rules read",
+        "  3 added for the inverse relation",
+        "6 rules kept",
+    ]
     write_table(tmp_path / "again.tsv", table, VOCAB, "anyburl")
     assert (tmp_path / "again.tsv").read_text() == LINES
 
@@ -83,11 +87,11 @@ def test_other_kinds_of_rules_are_counted(read):
     assert table.columns["predictions"] == [7, 7]
     assert report.lines() == [
         "10 rules read",
-        "  1 repeat an earlier rule: dropped",
-        "  1 have an empty body: dropped",
-        "  3 hold constants: dropped",
-        "  4 are not chains: dropped",
-        "  1 added: the same for the inverse relation",
+        "  1 dropped: repeated",
+        "  1 dropped: empty body",
+        "  3 dropped: constants",
+        "  4 dropped: not a chain",
+        "  1 added for the inverse relation",
         "2 rules kept",
     ]
 
@@ -99,10 +103,10 @@ def test_other_kinds_of_rules_are_counted(read):
             "5\t2\thobby(X,Y) <= friend(X,Y)",
             "expected predictions<TAB>support<TAB>confidence<TAB>rule, found 3",
         ),
-        ("5\t2\tmuch\thobby(X,Y) <= friend(X,Y)", "expected a number of confidence, found 'much'"),
-        ("5\t2\tnan\thobby(X,Y) <= friend(X,Y)", "expected a number of confidence, found 'nan'"),
-        ("5.5\t2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number of predictions, found '5.5'"),
-        ("5\t-2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number of support, found '-2'"),
+        ("5\t2\tmuch\thobby(X,Y) <= friend(X,Y)", "expected a number for confidence, found 'much'"),
+        ("5\t2\tnan\thobby(X,Y) <= friend(X,Y)", "expected a number for confidence, found 'nan'"),
+        ("5.5\t2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for predictions, found '5.5'"),
+        ("5\t-2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for support, found '-2'"),
         ("5\t2\t0.4\thobby(X,Y) <= frend(X,Y)", "unknown relation 'frend'; did you mean 'friend'?"),
         ("5\t2\t0.4\thobby(X,Y) <= friend X", "expected an atom 'name(X,Y)', found 'friend X'"),
         ("5\t2\t0.4\thobby(X,Y) friend(X,Y)", "expected 'head <= body'"),
@@ -145,8 +149,8 @@ def test_what_anyburl_cannot_hold_is_refused_with_the_reason(tmp_path):
     for rule, vocab, message in [
         (Rule(0, ()), VOCAB, "bodies of 1 to 24 atoms"),
         (Rule(0, (1,) * 25), VOCAB, "bodies of 1 to 24 atoms"),
-        (Rule(0, (1,)), Vocab((), ("a\tb", "c")), "relation 'a\\\\tb' holds a tab or a line break"),
-        (Rule(0, (1,)), Vocab((), ("c", "f(X,Y), g")), "names cannot be told apart"),
+        (Rule(0, (1,)), Vocab((), ("a\tb", "c")), "relation 'a\\\\tb' contains a tab or a line break"),
+        (Rule(0, (1,)), Vocab((), ("c", "f(X,Y), g")), "would be ambiguous because of these names"),
     ]:
         with pytest.raises(RuleError, match=message):
             write_table(path, table_of(RuleSet.from_rules([rule])), vocab, "anyburl")

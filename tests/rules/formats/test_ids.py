@@ -37,7 +37,7 @@ def test_id_files_round_trip_or_say_why_not(tmp_path_factory, data):
     rules = data.draw(rule_sets(vocab, min_length=1)).without_trivial()
     path = tmp_path_factory.getbasetemp() / "round_trip.txt"
     if any(set(name) & set("\t\r\n") for name in vocab.relations):
-        with pytest.raises(RuleError, match="holds a tab or a line break, which id files cannot express"):
+        with pytest.raises(RuleError, match="contains a tab or a line break, which id files cannot hold"):
             write_table(path, RuleTable(rules), vocab, "ids")
     else:
         write_table(path, RuleTable(rules), vocab, "ids")
@@ -59,9 +59,9 @@ def test_id_file(id_file, relations):
     assert report == ImportReport(read=7, kept=3, duplicates=2, empty=2, trivial=1)
     assert report.lines() == [
         "7 rules read",
-        "  2 repeat an earlier rule: dropped",
-        "  2 have an empty body: dropped",
-        "  1 say r <- r: dropped",
+        "  2 dropped: repeated",
+        "  2 dropped: empty body",
+        "  1 dropped: r <- r",
         "3 rules kept",
     ]
 
@@ -71,7 +71,7 @@ def test_id_file(id_file, relations):
     [
         ("0 1\n0 4\n", r"some.txt:2: relation id 4 is not in 0..3"),
         ("0 1\n\n0 -1\n", r"some.txt:3: relation id -1 is not in 0..3"),
-        ("0 1\n0 1 0.5\n", r"some.txt:2: expected relation ids separated by blanks, found '0.5'"),
+        ("0 1\n0 1 0.5\n", r"some.txt:2: expected relation ids separated by spaces, found '0.5'"),
     ],
 )
 def test_bad_id_lines(id_file, rules, message):
@@ -100,7 +100,7 @@ def test_id_file_without_dictionary_says_what_is_missing(tmp_path):
     path = tmp_path / "some.txt"
     path.write_text("0 1\n")
     with pytest.raises(
-        RuleError, match=r"some.txt: rules of relation ids need .* in some.relations.dict beside it"
+        RuleError, match=r"some.txt: a file of relation ids needs some.relations.dict beside it"
     ):
         read_rules(path, VOCAB)
     with pytest.raises(RuleError, match=r"some.txt:1: column 1: unknown relation '0'"):

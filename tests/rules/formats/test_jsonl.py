@@ -56,8 +56,8 @@ def test_of_repeated_rules_the_first_stays(tmp_path):
         ('{"rule": "hobby <- friend"', r"column 27: not JSON \(expecting ',' delimiter\)"),
         ("[1]", "expected an object with the text of a rule"),
         ('{"weight": 1}', "expected an object with the text of a rule"),
-        ('{"rule": "hobby <- friend", "weight": "much"}', "expected a number as weight, found 'much'"),
-        ('{"rule": "hobby <- friend", "weight": NaN}', "expected a number as weight, found nan"),
+        ('{"rule": "hobby <- friend", "weight": "much"}', "expected a number for weight, found 'much'"),
+        ('{"rule": "hobby <- friend", "weight": NaN}', "expected a number for weight, found nan"),
         ('{"rule": "hobby <- frend"}', r"column 10: unknown relation 'frend'; did you mean 'friend'\?"),
     ],
 )

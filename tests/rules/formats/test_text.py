@@ -78,7 +78,7 @@ def test_text_file_with_comments_bom_crlf_and_repeats(tmp_path):
     rules, report = read_rules(path, VOCAB)
     assert list(rules) == [Rule(1, (0, 1))]
     assert report == ImportReport(read=2, kept=1, duplicates=1)
-    assert report.lines() == ["2 rules read", "  1 repeat an earlier rule: dropped", "1 rules kept"]
+    assert report.lines() == ["2 rules read", "  1 dropped: repeated", "1 rules kept"]
 
 
 def test_text_errors_name_file_line_and_column(tmp_path):

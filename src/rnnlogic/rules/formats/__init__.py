@@ -26,24 +26,24 @@ _READERS = {
 
 
 class RuleImport(NamedTuple):
-    """Rules of a file, and what was dropped on the way."""
+    """The rules of a file, and a report of what was dropped."""
 
     rules: RuleSet
     report: ImportReport
 
 
 def read_rules(path: str | Path, vocab: Vocab, format: RuleFormat | None = None) -> RuleImport:  # noqa: A002
-    """Read a file of rules; without `format` its first line tells which it is.
+    """Read a rule file; without `format`, its first line decides.
 
-    Of repeated rules the first stays. Text and JSON may hold empty and trivial rules; those of id files are
-    dropped.
+    Only the first of repeated rules is kept. Empty and trivial rules are kept in text and JSON Lines, and
+    dropped in id files.
     """
     table, report = read_table(path, vocab, format)
     return RuleImport(table.rules, report)
 
 
 def read_table(path: str | Path, vocab: Vocab, format: RuleFormat | None = None) -> TableImport:  # noqa: A002
-    """`read_rules` with the figures that the file gives for each rule."""
+    """Like `read_rules`, with the figures that the file gives for each rule."""
     path = Path(path)
     return _READERS[format or format_of(path)](path, vocab)
 
@@ -61,14 +61,15 @@ def format_of(path: str | Path) -> RuleFormat:
 def write_rules(
     path: str | Path, rules: Iterable[Rule], vocab: Vocab, style: Literal["long", "short"] = "long"
 ) -> None:
-    """Write one rule per line as text; the file appears whole or not at all."""
+    """Write one rule per line as text; the write is atomic."""
     write_text_rules(path, ((rule, {}) for rule in rules), vocab, style)
 
 
 def write_table(path: str | Path, table: RuleTable, vocab: Vocab, format: RuleFormat) -> None:  # noqa: A002
-    """Write rules with what the format can hold of their figures; the file appears whole or not at all.
+    """Write rules with those of their figures that the format can hold; the write is atomic.
 
-    AnyBURL lines need the columns predictions, support and confidence. Id files get their dictionary beside.
+    AnyBURL lines need the columns predictions, support and confidence. An id file gets its dictionary beside
+    it.
     """
     if format == "text":
         write_text_rules(path, table.rows(), vocab)

@@ -3,8 +3,9 @@
     predictions<TAB>support<TAB>confidence<TAB>h(X,Y) <= b1(X,A), b2(A,Y)
 
 One of their rules answers both (x, h, ?) and (?, h, y). Here these are two rules, h <- body and h^-1 <- body
-backwards, so a line is read as both, and both are written as one line. Only chains are read; rules of other
-kinds are counted. Names are written as they are: a rule that would not be read back is refused.
+backwards, so one line is read as two rules, and the two are written as one line. Only chains are read; rules
+of other kinds are skipped and counted. Names are written unquoted; a rule that could not be read back is
+refused.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from rnnlogic.rules.formats.lines import (
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.table import RuleTable
 
-VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause wants; Y comes last
-CONSTANTS, NO_CHAIN, NO_BODY = "hold constants", "are not chains", "have no body"
+VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
+CONSTANTS, NO_CHAIN, NO_BODY = "constants", "not a chain", "no body"
 _LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
 _ARROW = re.compile(r" <=(?: |$)")
 _ATOM = re.compile(r"(.*)\(([A-Z]),([A-Z])\)", re.DOTALL)
 _ATOM_WITH_CONSTANT = re.compile(r".*?\(.*,.*\)", re.DOTALL)
 
 
-class _Other(Exception):  # noqa: N818 - no error: a rule of a kind that is skipped
-    """A rule that is well formed but no chain between two variables."""
+class _Other(Exception):  # noqa: N818 - not an error: a rule to skip
+    """A well-formed rule that is not a chain between two variables."""
 
 
 class _Atom(NamedTuple):
@@ -50,12 +51,12 @@ class _Atom(NamedTuple):
 
 
 def holds_anyburl(line: str) -> bool:
-    """Whether a line looks like a rule of AnyBURL."""
+    """Whether a line looks like an AnyBURL rule."""
     return _LINE.match(line) is not None
 
 
 def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
-    """Read chains with their figures; rules with constants and others that are no chains are counted."""
+    """Read chains with their figures; all other rules are skipped and counted by kind."""
     rows: list[tuple[Rule, dict[str, Any]]] = []
     skipped: Counter[str] = Counter()
     for place, line in numbered(read_lines(path), path):
@@ -82,7 +83,7 @@ def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
 
 
 def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
-    """Write rules with their figures; a rule and its mirror image, which say the same, as one line."""
+    """Write rules with their figures; a rule and its mirror image, which mean the same, become one line."""
     lines: dict[Rule, str] = {}
     for rule, known in table.rows():
         forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab)
@@ -102,14 +103,14 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     text = f"{_atom_text(rule.head, 'X', 'Y', vocab)} <= {', '.join(body)}"
     if not _is_read_back(text, rule, vocab):
         raise RuleError(
-            f"{format_rule(rule, vocab)}: its names cannot be told apart in an AnyBURL rule; "
-            "text and JSON Lines can hold them"
+            f"{format_rule(rule, vocab)}: the AnyBURL line would be ambiguous because of these names; "
+            "write text or JSON Lines instead"
         )
     return text
 
 
 def mirrored(rule: Rule, vocab: Vocab) -> Rule:
-    """The same rule from Y to X: r^-1 <- the body backwards."""
+    """The same rule read from Y to X: r^-1 <- the body backwards."""
     return Rule(vocab.inverse(rule.head), tuple(vocab.inverse(step) for step in reversed(rule.body)))
 
 
@@ -153,7 +154,7 @@ def _number(kind: type[Any], text: str, name: str, place: str) -> Any:
     except ValueError:
         value = -1
     if not (isfinite(value) and value >= 0):
-        raise RuleError(f"{place}: expected a number of {name}, found {text!r}")
+        raise RuleError(f"{place}: expected a number for {name}, found {text!r}")
     return value
 
 
@@ -178,7 +179,7 @@ def _atom(text: str) -> _Atom:
 
 
 def _chain(head: _Atom, body: list[_Atom], vocab: Vocab) -> Iterator[int]:
-    """The relations along the body from the head's first variable to its second, in whatever order it is."""
+    """The relations along the body, from the head's first variable to its second; atoms come in any order."""
     here, left = head.left, body
     if head.left == head.right:
         raise _Other(NO_CHAIN)

@@ -25,10 +25,10 @@ _OLD_INVERSE = "!"
 
 
 def read_id_rules(path: Path, vocab: Vocab) -> TableImport:
-    """Read lines of head id and body ids, and the dictionary beside them.
+    """Read lines of head id and body ids, and the dictionary beside the file.
 
-    Empty bodies, r <- r and repeated rules are dropped and counted. With R names in the dictionary, none of
-    them an inverse, the inverse of id i is i + R.
+    Rules with an empty body, r <- r and repeats are dropped and counted. If the dictionary has R names and no
+    inverses, the inverse of id i is i + R.
     """
     relation_of_id = _read_relations_dict(_dictionary_beside(path), vocab)
     rules = []
@@ -48,7 +48,7 @@ def read_id_rules(path: Path, vocab: Vocab) -> TableImport:
 
 
 def write_id_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
-    """Write lines of ids, and the dictionary beside them."""
+    """Write lines of ids, and the dictionary beside the file."""
     check_names(vocab.relations, "id")
     names = [*vocab.relations]
     if not any(name.startswith(_OLD_INVERSE) for name in names):
@@ -60,7 +60,7 @@ def write_id_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
 
 
 def dictionary_of(path: Path) -> Path:
-    """Where the names for a file of ids are."""
+    """The dictionary that belongs to an id file."""
     return path.with_suffix(".relations.dict")
 
 
@@ -73,7 +73,7 @@ def _dictionary_beside(path: Path) -> Path:
     dictionary = dictionary_of(path)
     if path.exists() and not dictionary.exists():
         raise RuleError(
-            f"{path}: rules of relation ids need lines 'id<TAB>name' in {dictionary.name} beside it"
+            f"{path}: a file of relation ids needs {dictionary.name} beside it, with lines 'id<TAB>name'"
         )
     return dictionary
 
@@ -83,7 +83,7 @@ def _translate(words: list[str], relation_of_id: list[int], place: str) -> list[
         ids = [int(word) for word in words]
     except ValueError:
         odd = next(word for word in words if not _is_integer(word))
-        raise RuleError(f"{place}: expected relation ids separated by blanks, found {odd!r}") from None
+        raise RuleError(f"{place}: expected relation ids separated by spaces, found {odd!r}") from None
     for i in ids:
         if not 0 <= i < len(relation_of_id):
             raise RuleError(f"{place}: relation id {i} is not in 0..{len(relation_of_id) - 1}")
@@ -91,7 +91,7 @@ def _translate(words: list[str], relation_of_id: list[int], place: str) -> list[
 
 
 def _read_relations_dict(path: Path, vocab: Vocab) -> list[int]:
-    """Our relation for each id of an `id<TAB>name` file; inverses follow if it lists none."""
+    """Our relation for each id of an `id<TAB>name` file; if it lists no inverses, they are appended."""
     relations: list[int] = []
     for place, line in numbered(read_lines(path), path):
         number_text, tab, name = line.partition("\t")

@@ -1,4 +1,4 @@
-"""JSON Lines: an object a rule, `{"rule": "hobby(X,Y) <- ...", "weight": 0.8, "support": 12, ...}`."""
+"""JSON Lines: one object per rule, `{"rule": "hobby(X,Y) <- ...", "weight": 0.8, "support": 12, ...}`."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ RULE = "rule"
 
 
 def read_jsonl_rules(path: Path, vocab: Vocab) -> TableImport:
-    """Read rules with whatever else is told of them."""
+    """Read rules with all their figures."""
     rows = [_row(line, vocab, place) for place, line in numbered(read_lines(path), path)]
     table = RuleTable.from_rows(rows)
     return TableImport(table, ImportReport(len(rows), len(table), len(rows) - len(table)))
 
 
 def write_jsonl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
-    """Write rules with all that is known of them."""
+    """Write rules with all their figures."""
     rows = ({RULE: format_rule(rule, vocab), **known} for rule, known in table.rows())
     write_text(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
 
 
 def holds_json(line: str) -> bool:
-    """Whether a line looks like an object."""
+    """Whether a line looks like a JSON object."""
     return line.lstrip().startswith("{")
 
 
@@ -43,7 +43,7 @@ def _row(line: str, vocab: Vocab, place: str) -> tuple[Rule, dict[str, Any]]:
         raise RuleError(f'{place}: expected an object with the text of a rule, {{"{RULE}": "..."}}')
     weight = row.get(WEIGHT, 0.0)
     if not isinstance(weight, int | float) or not math.isfinite(weight):
-        raise RuleError(f"{place}: expected a number as {WEIGHT}, found {weight!r}")
+        raise RuleError(f"{place}: expected a number for {WEIGHT}, found {weight!r}")
     try:
         return parse_rule(row.pop(RULE), vocab), row
     except RuleError as error:

@@ -1,4 +1,4 @@
-"""Rules as programs for other engines: one request each, and the facts to go with it."""
+"""Rules as programs for other engines: one request each, and the facts that it needs."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ FACTS: dict[str, Callable[[Triples, Vocab], str]] = {
 
 
 def facts_for(language: str) -> Callable[[Triples, Vocab], str]:
-    """How facts are written for a program: `sparql-insert` takes those of `sparql`."""
+    """The writer of facts for a program; `sparql-insert` uses that of `sparql`."""
     return FACTS[language.split("-")[0]]

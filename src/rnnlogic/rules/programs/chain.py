@@ -20,7 +20,7 @@ class Atom(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """A rule made ready to be written."""
+    """A rule ready to be written."""
 
     number: int  # from 1
     head: Atom
@@ -41,7 +41,7 @@ class Clause(NamedTuple):
 
 
 def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
-    """The rules as atoms, inverse steps turned round."""
+    """The rules as atoms, with inverse steps turned around."""
     for number, (rule, weight) in enumerate(zip(table.rules, table.column(WEIGHT), strict=True), start=1):
         text = format_rule(rule, vocab)
         if not rule.body:
@@ -50,7 +50,7 @@ def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
 
 
 def weighted(table: RuleTable, relation: int, vocab: Vocab) -> list[Clause]:
-    """The clauses of one relation; all of them must have weights."""
+    """The clauses of one relation; all must have weights."""
     if not len(table.rules.by_head(relation)):
         raise RuleError(f"there are no rules for {vocab.relation_name(relation)}")
     found = list(clauses(table.take(table.rules.by_head(relation)), vocab))
@@ -66,9 +66,9 @@ def double(value: Any) -> str:
 
 
 def without_nul(name: str, language: str) -> str:
-    """The name, if it has no NUL character."""
+    """The name; an error if it contains a NUL character."""
     if "\0" in name:
-        raise RuleError(f"the name {name!r} holds a NUL character, which {language} cannot express")
+        raise RuleError(f"the name {name!r} contains a NUL character, which {language} cannot express")
     return name
 
 

@@ -1,6 +1,6 @@
 """Rules as Cypher: relations are relationship types between nodes `(:Entity {name})`.
 
-Every step has a MATCH of its own: within one MATCH no relationship may come twice, and walks would be lost.
+Every step has its own MATCH: a single MATCH never uses a relationship twice and would miss walks.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from rnnlogic.rules.table import RuleTable
 
 
 def cypher(table: RuleTable, vocab: Vocab) -> str:
-    """One query: what every rule predicts (rule, head, relation, tail), and over how many walks."""
+    """One query: what every rule predicts (rule, head, relation, tail) and by how many walks."""
     return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab))
 
 
 def cypher_facts(triples: Triples, vocab: Vocab) -> str:
-    """Statements that create the entities and, for one relation after the other, the facts."""
+    """Statements that create the entities, then the facts of each relation."""
     names = ", ".join(map(cypher_string, vocab.entities))
     statements = [f"UNWIND [{names}] AS name CREATE (:Entity {{name: name}});\n"]
     facts = sorted((relation, head, tail) for head, relation, tail in triples.tolist())
@@ -47,7 +47,7 @@ def cypher_string(name: str) -> str:
 def cypher_name(name: str) -> str:
     """A name as a relationship type."""
     if not name:
-        raise RuleError("an empty relation name cannot be a relationship type of Cypher")
+        raise RuleError("an empty relation name cannot be a relationship type in Cypher")
     return "`" + without_nul(name, "Cypher").replace("`", "``") + "`"
 
 

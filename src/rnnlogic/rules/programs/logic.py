@@ -19,7 +19,7 @@ _CLINGO_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
 
 
 def prolog(table: RuleTable, vocab: Vocab) -> str:
-    """A clause a rule, which has a solution for every walk; weights as `weight(Number, Weight)`."""
+    """One clause per rule, with a solution for every walk; weights as `weight(Number, Weight)`."""
     rules = list(clauses(table, vocab))
     lines = [_FACTS_NOTE, "% rule(Number, Head, Relation, Tail) has a solution for every walk."]
     for clause in rules:
@@ -31,7 +31,7 @@ def prolog(table: RuleTable, vocab: Vocab) -> str:
 
 
 def datalog(table: RuleTable, vocab: Vocab) -> str:
-    """Answers of every rule and their numbers of walks, for clingo."""
+    """The answers of every rule with their numbers of walks, for clingo."""
     lines = [_FACTS_NOTE, "% walks(Number, Head, Relation, Tail, Count): answers of rule Number."]
     for clause in clauses(table, vocab):
         body = ", ".join(_fact(atom, clause.length, clingo_string) for atom in clause.body)
@@ -53,14 +53,14 @@ def datalog_facts(triples: Triples, vocab: Vocab) -> str:
 
 
 def prolog_atom(name: str) -> str:
-    """A name as an atom, in quotes where it must be."""
+    """A name as an atom, quoted if necessary."""
     if _PLAIN_ATOM.fullmatch(name):
         return name
     return "'" + "".join(map(_prolog_character, without_nul(name, "Prolog"))) + "'"
 
 
 def clingo_string(name: str) -> str:
-    """A name as a string of clingo."""
+    """A name as a clingo string."""
     return '"' + "".join(_CLINGO_ESCAPES.get(c, c) for c in without_nul(name, "clingo")) + '"'
 
 

@@ -15,11 +15,11 @@ BASE = "urn:rnnlogic:"
 _IRI = re.compile(r'(?:https?://|urn:)[^\x00-\x20<>"{}|\\^`]+')
 _LOG_2 = "0.6931471805599453e0"
 _HALVINGS = (32, 16, 8, 4, 2, 1)
-_SERIES = range(33, 0, -2)  # of the terms z^k / k that are added up
+_SERIES = range(33, 0, -2)  # exponents k of the terms z^k / k in the sum
 
 
 def sparql_select(table: RuleTable, vocab: Vocab) -> str:
-    """One query: what every rule predicts (rule, head, relation, tail), and over how many walks."""
+    """One query: what every rule predicts (rule, head, relation, tail) and by how many walks."""
     patterns = [f"{_fact_pattern(clause)} BIND({clause.number} AS ?rule)" for clause in clauses(table, vocab)]
     return (
         "SELECT ?rule ?head ?relation ?tail (COUNT(*) AS ?walks) WHERE {\n"
@@ -33,14 +33,14 @@ def sparql_construct(table: RuleTable, vocab: Vocab) -> str:
 
 
 def sparql_insert(table: RuleTable, vocab: Vocab) -> str:
-    """One update: adds the predicted facts. All rules see the facts as they were before."""
+    """One update that adds the predicted facts; all rules see the facts as they were before it."""
     return f"INSERT {_predicted(table, vocab)}"
 
 
 def sparql_ranking(
     table: RuleTable, vocab: Vocab, relation: int, feature: Feature = "log1p", head: int | None = None
 ) -> str:
-    """One query: the weighted sum of all rules of a relation, for one head or for all, best answers first."""
+    """One query: the weighted sum over all rules of a relation, for one head or all, best answers first."""
     values = "" if head is None else f"VALUES ?query {{ {iri(vocab.entities[head])} }} "
     parts = "  UNION\n".join(_weighted(clause, values) for clause in weighted(table, relation, vocab))
     gain = {"count": "?weight * ?walks", "log1p": "?weight * ?log", "binary": "?weight"}[feature]
@@ -99,7 +99,7 @@ def _body(clause: Clause, first: str, last: str) -> str:
 
 
 def log1p_bindings() -> str:
-    """Bind ?log to log(1 + ?walks), which SPARQL has no function for.
+    """Bind ?log to log(1 + ?walks), for which SPARQL has no function.
 
     1 + ?walks is halved until it is m in [1, 2); log m = 2 artanh z with z = (m - 1) / (m + 1) as a series.
     """

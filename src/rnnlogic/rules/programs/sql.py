@@ -13,14 +13,14 @@ _TABLE = "CREATE TABLE facts (head VARCHAR, relation VARCHAR, tail VARCHAR);\n"
 
 
 def sql(table: RuleTable, vocab: Vocab) -> str:
-    """One query: what every rule predicts (rule, head, relation, tail), and over how many walks."""
+    """One query: what every rule predicts (rule, head, relation, tail) and by how many walks."""
     return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab))
 
 
 def sql_ranking(
     table: RuleTable, vocab: Vocab, relation: int, feature: Feature = "log1p", head: int | None = None
 ) -> str:
-    """One query: the weighted sum of all rules of a relation, for one head or for all, best answers first."""
+    """One query: the weighted sum over all rules of a relation, for one head or all, best answers first."""
     name = None if head is None else vocab.entities[head]
     parts = "UNION ALL\n".join(_weighted(clause, name) for clause in weighted(table, relation, vocab))
     return (
