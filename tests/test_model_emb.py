@@ -4,14 +4,12 @@ import math
 
 import numpy as np
 import pytest
-import yaml
-from safetensors.numpy import load_file, save_file
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
-from tests.family import family, given_rules, tiny_config
+from tests.family import family, tiny_config
 from tests.predictors.paths.oracles import random_embedding
 
 DATA = family()
@@ -91,21 +89,6 @@ def test_a_stopped_fit_goes_on_to_the_same_result(model, tmp_path, monkeypatch):
     assert resumed.learned.rules == model.learned.rules
     np.testing.assert_array_equal(resumed.learned.weights, model.learned.weights)
     assert resumed.learned.answer_weight == model.learned.answer_weight
-
-
-def test_runs_of_earlier_versions_are_read(tmp_path):
-    run = Run.create(tmp_path / "run", DATA, tiny_config())
-    run.finish(given_rules(DATA))
-    expected = RNNLogic.load(tmp_path / "run").predict("grandpa0", "grandparent")
-    settings = yaml.safe_load((run.folder / "config.yaml").read_text())
-    for key in ("variant", "paths"):
-        del settings[key]
-    (run.folder / "config.yaml").write_text(yaml.safe_dump(settings))
-    arrays = load_file(run.folder / "model.safetensors")
-    del arrays["answer_weight"]
-    save_file(arrays, run.folder / "model.safetensors")
-    assert RNNLogic.load(tmp_path / "run").predict("grandpa0", "grandparent") == expected
-    assert Run.start(run.folder, DATA, tiny_config()).finished
 
 
 def test_the_variant_chooses_packaged_settings():

@@ -51,7 +51,7 @@ def test_a_run_is_loaded_as_it_was_fitted(folder, tmp_path):
 def test_a_stopped_fit_goes_on_with_the_network(folder, monkeypatch):
     run = Run.open(folder)
     before = run.learned()
-    for name in ("model.json", "model.safetensors", "stages/learned.safetensors"):
+    for name in ("model.json", "model.safetensors"):
         (run.folder / name).unlink()
     monkeypatch.setattr("rnnlogic.generator.network.RuleGenerator.beam", None)  # rules and weights are there
     after = RNNLogic(CONFIG).fit(DATA, folder).learned

@@ -20,20 +20,22 @@ from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
-from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
+from rnnlogic.learning.given import edits_of
 from rnnlogic.predictors.loglinear.scorer import AnswerScorer
 from rnnlogic.predictors.scorers import scorer_of
 from rnnlogic.presets import preset_for
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.runs.embedding import Given, embedding_of, obtain_embedding, save_with_run
+from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
+from rnnlogic.runs.fitted import load_fitted
 from rnnlogic.runs.folder import Run
+from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
     from rnnlogic.answering.completion.calibration import Calibration
     from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.base.types import Progress
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.evaluate import Scorer
-    from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
 Part = TypeVar("Part")
@@ -282,9 +284,7 @@ class RNNLogic:
     @classmethod
     def load(cls, folder: str | Path) -> RNNLogic:
         """A fitted model from its run folder, which holds or names all it needs."""
-        run = Run.open(folder)
-        learned = run.learned()
-        return cls()._take(run.dataset(), run.config(), learned, embedding_of(run))
+        return cls()._take(*load_fitted(folder))
 
     @property
     def dataset(self) -> Dataset:
@@ -307,10 +307,15 @@ class RNNLogic:
         return _fitted(self._scorer)
 
     def _take(
-        self, dataset: Dataset, config: Config, learned: Learned, embedding: Scorer | None = None
+        self,
+        dataset: Dataset,
+        config: Config,
+        learned: Learned,
+        embedding: Scorer | None = None,
+        scorer: AnswerScorer | None = None,
     ) -> RNNLogic:
         self._dataset, self._config, self._learned, self._embedding = dataset, config, learned, embedding
-        self._scorer, self._calibration = scorer_of(learned, config, embedding), None
+        self._scorer, self._calibration = scorer or scorer_of(learned, config, embedding), None
         return self
 
     def _info(self, i: int) -> RuleInfo:
@@ -342,5 +347,5 @@ def _fitted(part: Part | None) -> Part:
     return part
 
 
-def _silent(stage: str, done: int, total: int, note: str) -> None:
+def _silent(stage: str, done: int, total: int, note: str = "") -> None:
     del stage, done, total, note

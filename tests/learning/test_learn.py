@@ -63,7 +63,7 @@ def test_the_known_rule_comes_out_on_top(family, optimizer):
 def test_from_scratch_nothing_is_mined_and_em_finds_the_rule_by_itself(family):
     scratch = ("generator.pretrain_steps=0", "generator.tune_steps=60", "generator.tune_learning_rate=0.01")
     learned, store, _ = run(family, *scratch, "em.replay=false", "em.rules=100")
-    assert set(store.stages) == {"round-1", "round-2", "learned"}
+    assert set(store.stages) == {"round-1", "round-2"}
     expected = parse_rule("grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)", family.vocab)
     assert best_rule(learned, family, "grandparent") == expected
     partial = MemoryStore()
@@ -93,7 +93,7 @@ def test_same_seed_same_result_and_another_seed_another(family):
 
 def test_an_interrupted_fit_goes_on_and_ends_the_same(family):
     whole, store, _ = run(family)
-    assert set(store.stages) == {"mined", "pretrained", "round-1", "round-2", "learned"}
+    assert set(store.stages) == {"mined", "pretrained", "round-1", "round-2"}
     for last in ("mined", "pretrained", "round-1", "round-2"):
         partial = MemoryStore()
         for stage, arrays in store.stages.items():
@@ -105,17 +105,17 @@ def test_an_interrupted_fit_goes_on_and_ends_the_same(family):
         assert np.array_equal(resumed.weights, whole.weights)
 
 
-def test_a_finished_fit_is_not_done_again(family):
+def test_finished_stages_are_not_done_again(family):
     _, store, _ = run(family)
     _, _, seen = run(family, store=store)
-    assert seen == []
+    assert {stage for stage, *_ in seen} == {"final rules", "weights"}
 
 
 def test_no_round_is_begun_after_the_deadline(family):
     store = MemoryStore()
-    learn(family, override(Config(), SMALL), store, lambda *_: None, deadline=0.0)
-    assert "round-1" not in store.stages
-    assert "learned" in store.stages
+    learned = learn(family, override(Config(), SMALL), store, lambda *_: None, deadline=0.0)
+    assert set(store.stages) == {"mined", "pretrained"}
+    assert len(learned.rules)
 
 
 def test_progress_names_the_stages(family):

@@ -58,13 +58,8 @@ def learn(
     """
     edits = edits_of(config, given, dataset.vocab)
     job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
-    finished = store.load("learned")
-    if finished is not None:
-        return unpack_learned(finished, config.predictor.feature)
     torch.set_num_threads(1)  # its sums depend on the number of threads; ours do not
-    learned = job.plus(deadline) if config.is_plus else job.weighted_rules(deadline)
-    store.save("learned", pack_learned(learned))
-    return learned
+    return job.plus(deadline) if config.is_plus else job.weighted_rules(deadline)
 
 
 @dataclass(frozen=True)
