@@ -1,12 +1,16 @@
 """The run folder: begun, resumed, restarted; other people's files are left alone."""
 
+from itertools import count
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import make_config
-from rnnlogic.runs.folder import Run
-from tests.family import family, given_rules
+from rnnlogic.model import RNNLogic
+from rnnlogic.runs.folder import BEGUN, Run
+from tests.family import STAGES, fake_learn, family, given_rules
 
 CONFIG = make_config({"seed": 3, "em": {"rounds": 2}})
 
@@ -72,6 +76,51 @@ def test_a_start_that_was_killed_starts_over(run):
     again = Run.start(run.folder, family(), CONFIG)
     assert again.config() == CONFIG
     assert not list(run.folder.glob(".*"))
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing below catches it."""
+
+
+def fit_until(kill: int, folder, monkeypatch) -> int:
+    """Fit, and die before the file of number `kill` gets its name; gives the number of files."""
+    names, rename = count(), Path.replace
+
+    def dying(partial, target):
+        if next(names) == kill:
+            rename(partial, target.with_name(".half.partial"))  # what a real kill leaves
+            raise Killed
+        return rename(partial, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", dying)
+        RNNLogic(CONFIG).fit(family(), folder, rules=["parent <- married & parent"])
+    return next(names)
+
+
+def contents(folder) -> dict[str, bytes]:
+    """Files of a run but for those that hold times."""
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.parent.name != "stages"]
+    timeless = (path for path in paths if path.name not in ("log.txt", "model.json"))
+    return {str(path.relative_to(folder)): path.read_bytes() for path in timeless}
+
+
+def test_a_kill_at_any_file_resumes_to_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+    files = fit_until(-1, tmp_path / "whole", monkeypatch)
+    assert files == len(
+        ("given.rules", "vocabulary.json", "facts", "config.yaml", *STAGES, "rules", "model", "json")
+    )
+    expected = contents(tmp_path / "whole")
+    for kill in range(files):
+        folder = tmp_path / str(kill)
+        with pytest.raises(Killed):
+            fit_until(kill, folder, monkeypatch)
+        assert (kill <= len(BEGUN)) == (not Run.exists(folder))
+        assert not (Run.exists(folder) and Run.open(folder).finished)
+        fit_until(-1, folder, monkeypatch)
+        assert contents(folder) == expected
+        assert Run.open(folder).finished
 
 
 def test_create_refuses_a_run(run):

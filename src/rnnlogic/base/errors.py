@@ -1,4 +1,4 @@
-"""Errors that are a user's to mend: shown as one message without a traceback, exit code 2."""
+"""Errors that the user can fix: shown as one message without a traceback, exit code 2."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ PIECES = 6  # pieces of the wanted name that are looked for in all names
 
 
 class RNNLogicError(Exception):
-    """Something the user can put right; the message says what, where and how."""
+    """Something the user can fix; the message says what is wrong, where, and what to do."""
 
 
 class DataError(RNNLogicError):
-    """A file or object cannot be read as a knowledge graph."""
+    """A file or an object cannot be read as a knowledge graph."""
 
     def __init__(self, message: str, path: str | Path | None = None, line: int | None = None) -> None:
         self.path, self.line = path, line
@@ -29,11 +29,11 @@ class DataError(RNNLogicError):
 
 
 class RuleError(RNNLogicError):
-    """A rule cannot be read; says at which position and what was expected."""
+    """A rule cannot be read or used; the message says where and why."""
 
 
 class UnknownNameError(RNNLogicError):
-    """A name that is not in the vocabulary, with the nearest spellings."""
+    """A name that does not exist, with the nearest spellings."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         near = nearest_spellings(name, known)
