@@ -20,17 +20,20 @@ from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
-from rnnlogic.learning.given import RuleSource, edits_of, read_given, rule_lines, rules_of_fit
+from rnnlogic.learning.given import edits_of
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.runs.embedding import Given, embedding_of, obtain_embedding, save_with_run
+from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
+from rnnlogic.runs.fitted import load_fitted
 from rnnlogic.runs.folder import Run
+from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
     from rnnlogic.answering.completion.calibration import Calibration
     from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.base.types import Progress
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.learning.result import Store
 
@@ -281,8 +284,8 @@ class RNNLogic:
     @classmethod
     def load(cls, folder: str | Path) -> RNNLogic:
         """A fitted model from its run folder, which holds or names all it needs."""
-        run = Run.open(folder)
-        return cls()._take(run.dataset(), run.config(), run.learned(embedding_of(run)))
+        fitted = load_fitted(folder)
+        return cls()._take(fitted.dataset, fitted.config, fitted.learned)
 
     @property
     def dataset(self) -> Dataset:

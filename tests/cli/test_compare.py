@@ -16,8 +16,10 @@ from rnnlogic.evaluation.compare import compare
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.compare import compare_runs, ranks_file
-from rnnlogic.runs.folder import Run, fingerprint
+from rnnlogic.runs.compare import compare_runs
+from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import Run
+from rnnlogic.runs.reports import ranks_path
 from tests.family import family, family_facts, given_rules, tiny_config
 from tests.predictors.paths.oracles import random_embedding
 
@@ -58,19 +60,19 @@ def test_an_embedding_and_kept_ranks_are_runs_too(runs, tmp_path):
     save_embedding(tmp_path / "emb", embedding, dataset.vocab, {})
     assert compare_runs(runs[0], tmp_path / "emb", samples=5).queries == 2 * len(dataset.test)
     report = evaluate(FrequencyScorer(), dataset, "test")
-    save_ranks(ranks_file(tmp_path / "frequency", "test"), report, fingerprint(dataset))
+    save_ranks(ranks_path(tmp_path / "frequency", "test"), report, fingerprint(dataset))
     found = compare_runs(tmp_path / "frequency", runs[0], samples=5)
     assert found.metrics[0].a == pytest.approx(report.metrics()["mrr"])
-    with pytest.raises(RNNLogicError, match="an embedding has no facts to be asked for"):
+    with pytest.raises(RNNLogicError, match="an embedding has no facts to evaluate"):
         compare_runs(tmp_path / "emb", tmp_path / "frequency")
 
 
 def test_other_data_and_other_folders_are_refused(runs, tmp_path, monkeypatch, capsys):
     other = load_dataset(family_facts(), ratios=(60, 20, 20), seed=1)
     Run.create(tmp_path / "other", other, tiny_config()).finish(given_rules(other))
-    with pytest.raises(RNNLogicError, match=r"what it is compared with \((train|valid|test):"):
+    with pytest.raises(RNNLogicError, match=r"than the run it is compared with \((train|valid|test):"):
         compare_runs(runs[0], tmp_path / "other")
     monkeypatch.setattr(sys, "argv", ["rnnlogic", "compare", runs[0], str(tmp_path)])
     with pytest.raises(SystemExit):
         main()
-    assert "is no run, no embedding, and holds no ranks of test facts" in capsys.readouterr().err
+    assert "is neither a run nor an embedding, and has no ranks of test facts" in capsys.readouterr().err

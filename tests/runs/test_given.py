@@ -5,12 +5,12 @@ import pytest
 
 from rnnlogic.base.errors import RNNLogicError, RuleError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.learning.given import read_given
 from rnnlogic.rules.formats import write_table
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.runs.folder import Run
+from rnnlogic.runs.given import read_given
 from tests.family import RULES, family, family_facts, given_rules, tiny_config
 
 
@@ -64,7 +64,7 @@ def test_rules_and_texts_in_memory(data):
     assert read_given(rules, data.vocab).rules == rules
     with pytest.raises(RuleError, match="line 2, column 7: expected an arrow"):
         read_given(["parent <- married", "parent"], data.vocab)
-    with pytest.raises(RuleError, match="relation id 5"):
+    with pytest.raises(RuleError, match="relation id 2, which Vocab"):
         read_given(rules, load_dataset([("a", "r", "b")], ratios=(1, 0, 0)).vocab)
 
 

@@ -108,7 +108,7 @@ def fit_run(
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
 
-    was_finished = Run.exists(folder) and Run.open(folder).finished and not restart
+    was_finished = not restart and Run.exists(folder) and Run.open(folder).finished
     if Run.exists(folder) and not was_finished and not restart:
         typer.echo(f"going on with the fit in {folder}", err=True)
     model = RNNLogic(config)
@@ -154,8 +154,8 @@ def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: b
 
 def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     """Rules of a file or a run; what was dropped, or will be as it is banned, is told."""
-    from rnnlogic.learning.given import read_given
     from rnnlogic.rules.patterns import Banned
+    from rnnlogic.runs.given import read_given
 
     given = read_given(source, dataset.vocab)
     banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())

@@ -1,4 +1,4 @@
-"""Writing a dataset as a folder that `load_dataset` reads back to the same ids, facts and labels."""
+"""A dataset as a folder of text files, which `load_dataset` reads back to the same ids, facts and labels."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from rnnlogic.data.files import (
     ENTITY_LABELS,
     RELATION_DICT,
     RELATION_LABELS,
-    SPLIT_FILES,
     split_candidates,
 )
 from rnnlogic.data.graph import Triples
+from rnnlogic.data.packed import facts_by_split
 from rnnlogic.data.vocab import Vocab
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:
-    """Write train.txt, valid.txt, test.txt, labels, and the .dict files where sorted names would not do.
+    """Write train.txt, valid.txt, test.txt, labels, and the .dict files unless ids follow from sorted names.
 
-    Every file appears whole or not at all. A folder that is not empty is refused; with `force` its files are
-    replaced, and other dataset files in it, which would be read along, are removed.
+    Every file appears whole or not at all. A folder that is not empty is refused. With `force` its files are
+    replaced, and other dataset files in it are removed, as `load_dataset` would read them too.
     """
     folder = Path(folder)
     if folder.is_dir() and any(folder.iterdir()) and not force:
         raise DataError("the folder is not empty; choose another or use force", folder)
-    for split in SPLIT_FILES:
-        if not len(dataset.facts(split)):
+    for split, facts in facts_by_split(dataset).items():
+        if not len(facts):
             raise DataError(f"the {split} split of {dataset.name} is empty; split it by other ratios first")
     texts = _texts(dataset)
     try:
@@ -49,9 +49,9 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -
 
 
 def _texts(dataset: Dataset) -> dict[str, list[str]]:
-    """Lines of every file to write."""
+    """The lines of every file to write."""
     vocab = dataset.vocab
-    texts = {f"{split}.txt": _fact_lines(dataset.facts(split), vocab) for split in SPLIT_FILES}
+    texts = {f"{split}.txt": _fact_lines(facts, vocab) for split, facts in facts_by_split(dataset).items()}
     if not _names_follow_from_facts(dataset):
         texts[ENTITY_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.entities)]
         texts[RELATION_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.relations)]
@@ -72,7 +72,8 @@ def _label_lines(labels: Mapping[str, str]) -> list[str]:
 
 
 def _names_follow_from_facts(dataset: Dataset) -> bool:
-    facts = np.concatenate([dataset.facts(split) for split in SPLIT_FILES])
+    """Whether reading the facts alone would give every name the same id."""
+    facts = np.concatenate(list(facts_by_split(dataset).values()))
     vocab = dataset.vocab
     return (
         _is_sorted(vocab.entities)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import Tick
 from rnnlogic.data.dataset import Dataset, Evidence
 from rnnlogic.embeddings.checkpoints import fingerprint as training_fingerprint
 from rnnlogic.embeddings.files import is_finished, load_embedding
-from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.compare import Comparison, compare
-from rnnlogic.base.types import Tick
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.files import load_ranks
 from rnnlogic.evaluation.report import Report
-from rnnlogic.runs.folder import EMBEDDING, REPORTS, Run, fingerprint
-from rnnlogic.model import RNNLogic
+from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.fitted import Fitted, load_fitted
+from rnnlogic.runs.folder import EMBEDDING, Run
+from rnnlogic.runs.reports import ranks_path
 
 
 def compare_runs(
@@ -30,50 +32,60 @@ def compare_runs(
     """Evaluate two folders on the same facts and compare them by a paired bootstrap over facts.
 
     A folder is a run (`rnnlogic fit`), an embedding (`rnnlogic embed`), or holds ranks that
-    `rnnlogic.evaluation.files.save_ranks` kept. One of the two must be a run if the other is an embedding.
+    `rnnlogic.evaluation.files.save_ranks` kept. If one is an embedding, the other must be a run.
     """
     folders = [Path(a), Path(b)]
-    datasets = {folder: Run.open(folder).dataset() for folder in folders if Run.exists(folder)}
-    data = next(iter(datasets.values()), None)
-    for folder, own in datasets.items():
-        _require_same(folder, fingerprint(own), {} if data is None else fingerprint(data))
-    reports = [_evaluated(folder, data, split, evidence, progress) for folder in folders]
+    runs = {folder: load_fitted(folder) for folder in folders if Run.exists(folder)}
+    data = next((fitted.dataset for fitted in runs.values()), None)
+    for folder, fitted in runs.items():
+        _require_same(folder, fingerprint(fitted.dataset), data)
+    reports = [_evaluated(folder, runs.get(folder), data, split, evidence, progress) for folder in folders]
     return compare(reports[0], reports[1], samples, seed)
 
 
-def ranks_file(folder: str | Path, split: str, evidence: str = "train") -> Path:
-    """Where the ranks of an evaluation are kept, beside its report."""
-    name = split if evidence == "train" else f"{split}-{evidence}"
-    return Path(folder) / REPORTS / f"{name}.safetensors"
-
-
 def _evaluated(
+    folder: Path,
+    fitted: Fitted | None,
+    data: Dataset | None,
+    split: Split,
+    evidence: Evidence,
+    progress: Tick | None,
+) -> Report:
+    if fitted is not None:
+        return evaluate(fitted.scorer, fitted.dataset, split, evidence, progress=progress)
+    ranks = ranks_path(folder, split, evidence)
+    if ranks.is_file():
+        report, stored = load_ranks(ranks)
+        _require_same(folder, stored, data)
+        return report
+    return _evaluated_embedding(folder, data, split, evidence, progress)
+
+
+def _evaluated_embedding(
     folder: Path, data: Dataset | None, split: Split, evidence: Evidence, progress: Tick | None
 ) -> Report:
-    if Run.exists(folder):
-        return RNNLogic.load(folder).evaluate(split, evidence, progress=progress)
-    if ranks_file(folder, split, evidence).is_file():
-        report, stored = load_ranks(ranks_file(folder, split, evidence))
-        _require_same(folder, stored, {} if data is None else fingerprint(data))
-        return report
     places = [place for place in (folder, folder / EMBEDDING) if is_finished(place)]
     if not places:
         raise RNNLogicError(
-            f"{folder}: is no run, no embedding, and holds no ranks of {split} facts with evidence"
+            f"{folder}: is neither a run nor an embedding, and has no ranks of {split} facts with evidence"
             f" {evidence}; make a run with `rnnlogic fit DATASET -o {folder}`"
         )
     if data is None:
-        raise RNNLogicError(f"{folder}: an embedding has no facts to be asked for; compare it with a run")
+        raise RNNLogicError(f"{folder}: an embedding has no facts to evaluate; compare it with a run")
     embedding, about = load_embedding(places[0], data.vocab)
-    _require_same(folder, about.get("origin", {}).get("data", {}), training_fingerprint(data))
+    _refuse_others(folder, about.get("origin", {}).get("data", {}), training_fingerprint(data))
     return evaluate(embedding, data, split, evidence, progress=progress)
 
 
-def _require_same(folder: Path, stored: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+def _require_same(folder: Path, stored: Mapping[str, str], data: Dataset | None) -> None:
+    _refuse_others(folder, stored, {} if data is None else fingerprint(data))
+
+
+def _refuse_others(folder: Path, stored: Mapping[str, str], wanted: Mapping[str, str]) -> None:
     """Refuse different data; the name of a dataset may differ."""
-    for key in stored.keys() & wanted.keys() - {"name"}:
+    for key in (key for key in wanted if key in stored and key != "name"):
         if stored[key] != wanted[key]:
             raise RNNLogicError(
-                f"{folder}: is of other data than what it is compared with"
+                f"{folder}: was made from other data than the run it is compared with"
                 f" ({key}: {stored[key]} here, {wanted[key]} there); compare runs of one dataset"
             )

@@ -1,26 +1,31 @@
-"""The embedding of a fit: given, or trained first; in a run folder, or only in memory. Free of torch."""
+"""The embedding of a fit: given, or trained first; in a run folder, or only in memory. Free of torch.
+
+A run folder keeps no copy of an embedding that lies elsewhere: embedding.json says where it is, and its
+checksum, so that a change is noticed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from dataclasses import replace
 from pathlib import Path
 
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import Progress
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.files import checksum, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import settings_for
-from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.predictors.base import predictor_class
-from rnnlogic.runs.folder import EMBEDDING, Run, RunError
+from rnnlogic.runs.files import RunError, read_object, unreadable, write_object
+from rnnlogic.runs.folder import EMBEDDING, EMBEDDING_REFERENCE, Run
 
-# a folder that `rnnlogic embed` made, an embedding in memory, or for plus-emb anything that scores answers
+# A folder that `rnnlogic embed` made, an embedding in memory, or for plus-emb anything that scores answers
 Own = str | Path | RotatE | None
 Given = Own | Scorer
-Progress = Callable[[str, int, int, str], None]
 STAGE = "embedding"
 
 
@@ -29,7 +34,7 @@ def obtain_embedding(
 ) -> Scorer | None:
     """The embedding that these settings ask for, None if they ask for none.
 
-    A run keeps the one that it began with; it is trained into the run's folder if none is given.
+    A run keeps the one that it began with. If none is given, it is trained, in the run's folder.
     """
     if not config.has_embedding:
         if given is not None:
@@ -53,9 +58,9 @@ def embedding_of(run: Run) -> RotatE | None:
     config = run.config()
     if not config.has_embedding:
         return None
-    embedding = run.embedding()
+    embedding = _stored(run)
     if embedding is None:
-        raise RunError(run.folder, "says nowhere which embedding it uses; was the folder copied whole?")
+        raise unreadable(run.folder / EMBEDDING_REFERENCE, "no such file")
     return replace(embedding, threads=config.threads)
 
 
@@ -64,14 +69,48 @@ def save_with_run(embedding: Scorer, vocab: Vocab, run: Run) -> None:
     if not isinstance(embedding, RotatE):
         raise RNNLogicError(f"a {type(embedding).__name__} cannot be kept in a run folder")
     save_embedding(run.folder / EMBEDDING, embedding, vocab, {})
-    run.refer_to_embedding(run.folder / EMBEDDING)
+    _refer(run, run.folder / EMBEDDING)
+
+
+def _refer(run: Run, folder: Path) -> None:
+    """Note which embedding a run uses; by a relative path if it lies in or beside the run's folder."""
+    folder, own = folder.resolve(), run.folder.resolve()
+    place = os.path.relpath(folder, own) if folder.is_relative_to(own.parent) else folder
+    write_object(run.folder / EMBEDDING_REFERENCE, {"folder": str(place), "sha256": checksum(folder)})
+
+
+def _reference(run: Run) -> tuple[Path, str] | None:
+    """Folder and checksum of the embedding that a run uses; None if there is none (yet)."""
+    path = run.folder / EMBEDDING_REFERENCE
+    if not path.is_file():
+        return None
+    values = read_object(path)
+    try:
+        return run.folder / str(values["folder"]), str(values["sha256"])
+    except KeyError as error:
+        raise unreadable(path, f"{error} is missing") from None
+
+
+def _stored(run: Run) -> RotatE | None:
+    """The embedding that a run uses, unchanged; None if there is none (yet)."""
+    reference = _reference(run)
+    if reference is None:
+        return None
+    folder, expected = reference
+    if not folder.is_dir():
+        problem = "is missing; put it back, or fit again with --restart"
+    elif checksum(folder) != expected:
+        problem = "was changed; put the old one back, or fit again with --restart"
+    else:
+        return load_embedding(folder, run.dataset().vocab)[0]
+    raise RunError(run.folder, f"its embedding {folder} {problem}")
 
 
 def _foreign(given: Scorer, config: Config, run: Run | None) -> Scorer:
-    """A model that is not ours, which takes part by its scores alone."""
+    """A model of another library, which takes part by its scores alone."""
     if predictor_class(config.variant).scores_paths(config):
         raise RNNLogicError(
-            f"only RotatE can score paths, and not a {type(given).__name__}: take variant plus-emb with"
+            f"only RotatE can score paths, a {type(given).__name__} cannot: take variant plus-emb with"
             " plus.path_scores=false"
         )
     if run is not None:
@@ -88,25 +127,30 @@ def _in_memory(dataset: Dataset, config: Config, given: Own, progress: Progress)
 
 
 def _in_run(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> RotatE:
-    known = run.embedding()
-    if known is not None:
-        if isinstance(given, str | Path) and checksum(given) != run.embedding_checksum():
-            raise RunError(
-                run.folder,
-                f"holds a run with another embedding than {given}; choose another folder, or --restart",
-            )
-        return known
+    reference = _reference(run)
+    if reference is None:
+        _choose(dataset, config, given, run, progress)
+    elif isinstance(given, str | Path) and checksum(given) != reference[1]:
+        raise RunError(
+            run.folder,
+            f"holds a run with another embedding than {given}; choose another folder, or --restart to start"
+            " over",
+        )
+    embedding = _stored(run)
+    assert embedding is not None
+    return embedding
+
+
+def _choose(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> None:
+    """Note the given embedding in the run, or train one there."""
     if isinstance(given, RotatE):
         save_with_run(given, dataset.vocab, run)
     elif given is not None:
-        load_embedding(given, dataset.vocab)  # tells what is wrong with it before the run depends on it
-        run.refer_to_embedding(Path(given))
+        load_embedding(given, dataset.vocab)  # shows what is wrong with it before the run depends on it
+        _refer(run, Path(given))
     else:
         _train(dataset, config, run.folder / EMBEDDING, progress)
-        run.refer_to_embedding(run.folder / EMBEDDING)
-    embedding = run.embedding()
-    assert embedding is not None
-    return embedding
+        _refer(run, run.folder / EMBEDDING)
 
 
 def _train(dataset: Dataset, config: Config, folder: Path | None, progress: Progress) -> RotatE:
@@ -123,6 +167,6 @@ def _require_fit(embedding: RotatE, vocab: Vocab) -> None:
     entities, relations = embedding.num_entities, embedding.num_relations
     if (entities, relations) != (vocab.num_entities, vocab.num_relations):
         raise RNNLogicError(
-            f"the embedding is of {entities:,} entities and {relations:,} relations, the dataset has"
+            f"the embedding has {entities:,} entities and {relations:,} relations, the dataset has"
             f" {vocab.num_entities:,} and {vocab.num_relations:,}: train one on this dataset"
         )

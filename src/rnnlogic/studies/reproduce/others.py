@@ -21,8 +21,8 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.rules.formats import read_table
-from rnnlogic.runs.compare import ranks_file
-from rnnlogic.runs.folder import fingerprint
+from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.reports import ranks_path
 from rnnlogic.studies.baselines.confidence import Aggregation, confidence_scorer
 from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fit_differentiable
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
@@ -132,7 +132,7 @@ def run_job(job: Job) -> Path:
     write_json(job.folder / "model.json", {"model": job.model, "seed": job.seed, "minutes": minutes, **about})
     for split, path in zip(SPLITS, reports, strict=True):
         report = evaluate(scorer, job.dataset, split)
-        save_ranks(ranks_file(job.folder, split), report, fingerprint(job.dataset))
+        save_ranks(ranks_path(job.folder, split), report, fingerprint(job.dataset))
         write_json(path, report.as_dict())
     return job.folder
 

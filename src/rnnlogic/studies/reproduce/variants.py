@@ -20,8 +20,9 @@ from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.evaluation.report import Report
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.compare import ranks_file
-from rnnlogic.runs.folder import Run, fingerprint
+from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import Run
+from rnnlogic.runs.reports import ranks_path
 from rnnlogic.studies.reproduce.experiment import ROTATE, Bench, Progress, Setting
 from rnnlogic.studies.reproduce.files import write_json
 
@@ -99,6 +100,6 @@ def run_rotate(bench: Bench, dataset: str, text: str, seed: int, progress: Progr
         path = folder / "reports" / f"{name}.json"
         if not path.is_file():
             report = measure(embedding, seen, bench.load(dataset), split, evidence)
-            save_ranks(ranks_file(folder, name), report, fingerprint(seen))
+            save_ranks(ranks_path(folder, name), report, fingerprint(seen))
             write_json(path, report.as_dict())
     return folder

@@ -1,0 +1,96 @@
+"""What a finished fit leaves in its run folder.
+
+rules.txt            the rules for people, by relation and weight
+model.safetensors    rules, weights and statistics
+model.json           versions, time taken; written last, so it marks a finished fit
+"""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.config import Config
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.evaluation.evaluate import Scorer
+from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
+from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.ruleset import RuleSet, unpack_rules
+from rnnlogic.runs.arrays import read_arrays, write_arrays
+from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
+
+RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
+PACKAGES = ("rnnlogic", "numpy", "numba", "torch", "safetensors")
+
+
+class WeightedRules(NamedTuple):
+    """Rules, and what a fit says of each."""
+
+    rules: RuleSet
+    weights: NDArray[np.float64]  # [n]
+    log_prior: NDArray[np.float64]  # [n]
+
+
+def is_finished(folder: Path) -> bool:
+    """Whether the fit came to its end."""
+    return (folder / MODEL).is_file()
+
+
+def write_learned(folder: Path, learned: Learned, vocab: Vocab, seed: int, seconds: float) -> None:
+    """Write rules and weights, then the mark that all is done."""
+    write_file(folder / RULES, rules_text(learned, vocab))
+    write_arrays(folder / WEIGHTS, pack_learned(learned))
+    about = {
+        **{package: version(package) for package in PACKAGES},
+        "python": platform.python_version(),
+        "seed": seed,
+        "feature": learned.feature,
+        "rules": len(learned.rules),
+        "minutes": round(seconds / 60, 3),
+    }
+    write_object(folder / MODEL, about)
+
+
+def read_learned(folder: Path, config: Config, embedding: Scorer | None) -> Learned:
+    """What a finished fit has learned."""
+    read_about(folder)
+    try:
+        return unpack_learned(read_arrays(folder / WEIGHTS), config, embedding)
+    except KeyError as error:
+        raise unreadable(folder / WEIGHTS, f"{error} is missing") from None
+
+
+def read_weighted_rules(folder: Path) -> WeightedRules:
+    """The rules of a finished fit of any variant; no embedding is needed."""
+    read_about(folder)
+    arrays = read_arrays(folder / WEIGHTS)
+    try:
+        return WeightedRules(unpack_rules(arrays), arrays["weights"], arrays["log_prior"])
+    except KeyError as error:
+        raise unreadable(folder / WEIGHTS, f"{error} is missing") from None
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """What model.json says: versions, seed, feature, number of rules, minutes."""
+    if not is_finished(folder):
+        raise RunError(
+            folder, "the fit was not finished; run the same `rnnlogic fit` command again to resume it"
+        )
+    return read_object(folder / MODEL)
+
+
+def rules_text(learned: Learned, vocab: Vocab) -> str:
+    """One rule per line with its figures as a comment, by head relation, heaviest first."""
+    order = np.lexsort((-learned.weights, learned.rules.heads))
+    lines = [
+        "# rule  # weight, support (training queries answered), confidence (support / (support + wrong))"
+    ]
+    for i in order:
+        figures = f"{learned.weights[i]:.4g}, {learned.support[i]}, {learned.confidence[i]:.3g}"
+        lines.append(f"{format_rule(learned.rules[i], vocab)}  # {figures}")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,42 @@
+"""A finished fit, read from its run folder: all that is needed to answer questions. Free of torch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from rnnlogic.base.errors import RuleError
+from rnnlogic.config import Config
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.learning.result import Learned
+from rnnlogic.predictors.base import Predictor
+from rnnlogic.runs.embedding import embedding_of
+from rnnlogic.runs.files import unreadable
+from rnnlogic.runs.finished import WEIGHTS
+from rnnlogic.runs.folder import Run
+from rnnlogic.runs.given import rules_within
+
+
+class Fitted(NamedTuple):
+    """What a fit learned, with its data and settings."""
+
+    dataset: Dataset
+    config: Config
+    learned: Learned
+
+    @property
+    def scorer(self) -> Predictor:
+        """The predictor."""
+        return self.learned.predictor
+
+
+def load_fitted(folder: str | Path) -> Fitted:
+    """The fit in a run folder, which holds or names all that it needs."""
+    run = Run.open(folder)
+    dataset, config = run.dataset(), run.config()
+    learned = run.learned(embedding_of(run))
+    try:
+        rules_within(learned.rules, dataset.vocab)
+    except RuleError as error:
+        raise unreadable(run.folder / WEIGHTS, error) from None
+    return Fitted(dataset, config, learned)

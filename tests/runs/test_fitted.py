@@ -1,0 +1,46 @@
+"""A finished fit is read with all that it needs to answer."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.model import RNNLogic
+from rnnlogic.runs.fitted import load_fitted
+from tests.family import family, given_rules
+
+
+def test_it_answers_as_the_model_does(run):
+    run.finish(given_rules(family()))
+    fitted = load_fitted(run.folder)
+    assert fitted.config == run.config()
+    assert fitted.embedding is None
+    ours = evaluate(fitted.scorer, fitted.dataset, "test")
+    assert ours.metrics() == RNNLogic.load(run.folder).evaluate("test").metrics()
+    assert 0 < ours.metrics()["mrr"] <= 1
+
+
+@pytest.mark.parametrize("wrong", [99, -1])
+def test_rules_without_a_relation_are_refused(run, wrong):
+    run.finish(given_rules(family()))
+    path = run.folder / "model.safetensors"
+    arrays = load_file(path)
+    arrays["body"] = arrays["body"].copy()
+    arrays["body"][0] = np.int32(wrong)
+    save_file(arrays, path)
+    with pytest.raises(RNNLogicError, match=r"model\.safetensors: cannot be read \(.*relation id"):
+        load_fitted(run.folder)
+
+
+def test_it_needs_no_torch(run):
+    run.finish(given_rules(family()))
+    lines = ("import sys", "from rnnlogic.runs.fitted import load_fitted", "load_fitted(sys.argv[1])")
+    code = "; ".join((*lines, "print('torch' in sys.modules)"))
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(run.folder)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "False"
