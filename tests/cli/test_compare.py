@@ -16,8 +16,9 @@ from rnnlogic.evaluation.compare import compare
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.compare import compare_runs, ranks_file
+from rnnlogic.runs.compare import compare_runs
 from rnnlogic.runs.folder import Run, fingerprint
+from rnnlogic.runs.reports import ranks_path
 from tests.family import family, family_facts, given_rules, tiny_config
 from tests.predictors.paths.oracles import random_embedding
 
@@ -36,7 +37,7 @@ def runs(tmp_path):
 def test_table(runs):
     shown = CliRunner().invoke(app, ["compare", *runs, "--samples", "50"]).stdout.splitlines()
     assert shown[0] == f"A: {runs[0]}"
-    assert "facts drawn 50 times; 95 % intervals" in shown[2]
+    assert "facts, 50 bootstrap samples, 95 % intervals" in shown[2]
     assert shown[3].split() == ["metric", "A", "B", "A", "-", "B", "from", "to", "p"]
     assert [line.split()[0] for line in shown[4:7]] == ["mrr", "hits@1", "hits@10"]
     assert shown[7].startswith("queries: A wins ")
@@ -58,7 +59,7 @@ def test_an_embedding_and_kept_ranks_are_runs_too(runs, tmp_path):
     save_embedding(tmp_path / "emb", embedding, dataset.vocab, {})
     assert compare_runs(runs[0], tmp_path / "emb", samples=5).queries == 2 * len(dataset.test)
     report = evaluate(FrequencyScorer(), dataset, "test")
-    save_ranks(ranks_file(tmp_path / "frequency", "test"), report, fingerprint(dataset))
+    save_ranks(ranks_path(tmp_path / "frequency", "test"), report, fingerprint(dataset))
     found = compare_runs(tmp_path / "frequency", runs[0], samples=5)
     assert found.metrics[0].a == pytest.approx(report.metrics()["mrr"])
     with pytest.raises(RNNLogicError, match="an embedding has no facts to be asked for"):

@@ -13,7 +13,8 @@ from rnnlogic.evaluation.compare import Comparison, compare
 from rnnlogic.evaluation.evaluate import Progress, Split, evaluate
 from rnnlogic.evaluation.files import load_ranks
 from rnnlogic.evaluation.report import Report
-from rnnlogic.runs.folder import EMBEDDING, REPORTS, Run, fingerprint
+from rnnlogic.runs.folder import EMBEDDING, Run, fingerprint
+from rnnlogic.runs.reports import ranks_path
 from rnnlogic.model import RNNLogic
 
 
@@ -40,19 +41,13 @@ def compare_runs(
     return compare(reports[0], reports[1], samples, seed)
 
 
-def ranks_file(folder: str | Path, split: str, evidence: str = "train") -> Path:
-    """Where the ranks of an evaluation are kept, beside its report."""
-    name = split if evidence == "train" else f"{split}-{evidence}"
-    return Path(folder) / REPORTS / f"{name}.safetensors"
-
-
 def _evaluated(
     folder: Path, data: Dataset | None, split: Split, evidence: Evidence, progress: Progress | None
 ) -> Report:
     if Run.exists(folder):
         return RNNLogic.load(folder).evaluate(split, evidence, progress=progress)
-    if ranks_file(folder, split, evidence).is_file():
-        report, stored = load_ranks(ranks_file(folder, split, evidence))
+    if ranks_path(folder, split, evidence).is_file():
+        report, stored = load_ranks(ranks_path(folder, split, evidence))
         _require_same(folder, stored, {} if data is None else fingerprint(data))
         return report
     places = [place for place in (folder, folder / EMBEDDING) if is_finished(place)]
