@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.mining.search import PathSearch, find_candidates
+from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.studies.baselines.confidence import confidence_scorer
 from rnnlogic.studies.baselines.differentiable import (
@@ -17,18 +17,18 @@ from rnnlogic.studies.baselines.differentiable import (
     make_model,
 )
 from rnnlogic.studies.baselines.pathrank import PathRankScorer
-from tests.family import family
+from tests.family import RULES, family
 
 DATASET = family()
 GRAPH = DATASET.graph("train")
 FEWER = Graph.from_triples(DATASET.train[::2], GRAPH.num_entities, GRAPH.num_relations)
-HEADS = np.arange(12, dtype=np.int32)
-RELATIONS = np.arange(12, dtype=np.int32) % (2 * GRAPH.num_relations)
+HEADS = np.repeat(np.arange(GRAPH.num_entities, dtype=np.int32), 2 * GRAPH.num_relations)
+RELATIONS = np.tile(np.arange(2 * GRAPH.num_relations, dtype=np.int32), GRAPH.num_entities)
 CALLS, CALLERS = 24, 8
 
 
 def table() -> RuleTable:
-    rules = find_candidates(GRAPH, PathSearch(max_length=2)).rules
+    rules = RuleSet.from_text(list(RULES), DATASET.vocab)
     support = np.arange(len(rules)) % 7 + 1
     return RuleTable(rules, {"predictions": [10] * len(rules), "support": support.tolist()})
 
@@ -37,7 +37,7 @@ def differentiable(name: str) -> DifferentiableScorer:
     settings = DifferentiableSettings(model=name, steps=2, hidden_size=4)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return DifferentiableScorer(make_model(2 * GRAPH.num_relations, settings), batch_size=4)
+        return DifferentiableScorer(make_model(2 * GRAPH.num_relations, settings), batch_size=16)
 
 
 def pathrank() -> PathRankScorer:
