@@ -1,9 +1,9 @@
-"""Are proposed facts true? Completes the training graph of finished runs and looks among the facts held back.
+"""Are proposed facts true? Complete the training graph of finished runs and check against held-out facts.
 
     python experiments/complete.py runs/experiments/{umls,wn18rr}/ours/seed-0 [--json]
 
-Evidence train; a proposal is true if it is in valid or test, so a true fact that is missing from the whole
-dataset counts as false. Probabilities are fitted on valid, without a look at test.
+Evidence train; a proposal counts as true if it is in the validation or test set, so a true fact that the
+dataset lacks counts as false. Probabilities are calibrated on the validation set only.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ CUTS = (100, 1000)
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Precision among the first proposals, reliability, and time."""
+    """Precision of the first proposals, calibration error, and time."""
     model = RNNLogic.load(folder)
     data, started, before = model.dataset, time.monotonic(), _cpu_seconds()
     calibration = model.calibration()
     facts = list(model.complete(most=max(CUTS), evidence="train"))
     seconds, cpu = time.monotonic() - started, _cpu_seconds() - before
-    names, held_back = data.vocab, np.concatenate([data.valid, data.test]).tolist()
-    true = {(names.entities[h], names.relations[r], names.entities[t]) for h, r, t in held_back}
+    names, held_out = data.vocab, np.concatenate([data.valid, data.test]).tolist()
+    true = {(names.entities[h], names.relations[r], names.entities[t]) for h, r, t in held_out}
     is_true = np.array([(f.head, f.relation, f.tail) in true for f in facts], float)
     probability = np.array([fact.probability for fact in facts])
     checked = reliability(probability, is_true, np.ones(len(facts)))

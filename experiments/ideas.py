@@ -1,10 +1,10 @@
-"""Ideas past the paper, tried on validation facts only: what each is worth on top of finished runs.
+"""Ideas beyond the paper, tried on the validation set: how much each adds to finished runs.
 
-    python experiments/ideas.py ensemble runs/experiments/umls/ours/seed-{0,1,2}   # mean of several seeds
-    python experiments/ideas.py prior runs/experiments/umls/ours/seed-0  # frequent answers first
-    python experiments/ideas.py turned runs/experiments/umls/ours/seed-0    # inverted and abduced rules
+    python experiments/ideas.py ensemble runs/experiments/umls/ours/seed-{0,1,2}  # mean of several seeds
+    python experiments/ideas.py prior runs/experiments/umls/ours/seed-0           # frequent answers first
+    python experiments/ideas.py turned runs/experiments/umls/ours/seed-0          # inverted and abduced rules
 
-Evidence train, both sides, expected ties. Nothing is written; docs/lab-notes.md has what came out.
+Evidence train, both sides, expected ties. Nothing is written; docs/lab-notes.md has the outcome.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from rnnlogic.base.executor import default_threads
 from rnnlogic.data.graph import Graph
@@ -28,8 +29,8 @@ from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
 PRIORS = (0.05, 0.1, 0.25, 0.5, 1.0)
-CONFIDENCES = (0.5, 0.2, 0.05)  # least PCA confidence of a new rule
-ADDED = 300  # new rules per relation at most, those of highest PCA confidence
+CONFIDENCES = (0.5, 0.2, 0.05)  # minimum PCA confidence of a new rule
+ADDED = 300  # most new rules per relation: those of highest PCA confidence
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,17 @@ class Ensemble:
     def score(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Log of the mean of the softmax of each."""
-        total = 0.0
-        for scorer in self.scorers:
-            scores = scorer.score(graph, heads, relations)
-            highest = np.maximum(scores.max(axis=1, keepdims=True), -1e300)
-            raised = np.exp(scores - highest)
-            total = total + raised / np.maximum(raised.sum(axis=1, keepdims=True), 1e-300)
-        with np.errstate(divide="ignore"):
+        """Log of the summed probabilities, which ranks like their mean; -inf where no model has an answer."""
+        total = np.zeros((len(heads), graph.num_entities))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            for scorer in self.scorers:  # a query that reaches nothing has no softmax
+                total += np.nan_to_num(softmax(scorer.score(graph, heads, relations), axis=1))
             return np.asarray(np.log(total))
 
 
 @dataclass(frozen=True)
 class WithPrior:
-    """A score plus a share of the log of how often an entity answers the relation in the evidence."""
+    """A score plus weight * log(1 + n) for an entity that answers the relation n times in the evidence."""
 
     scorer: Scorer
     weight: float
@@ -72,7 +70,7 @@ class WithPrior:
 
 
 def turned(rules: RuleSet, inverse: dict[int, int]) -> Iterator[Rule]:
-    """Each rule read backwards, and each atom of its body deduced from the head and the others."""
+    """Each rule read backwards, and each atom of its body inferred from the head and the other atoms."""
     for head, body in rules:
         yield Rule(inverse[head], tuple(inverse[r] for r in reversed(body)))
         for i, atom in enumerate(body):
@@ -87,14 +85,16 @@ def mrr(scorer: Scorer, model: RNNLogic) -> float:
 
 
 def try_turned(model: RNNLogic) -> None:
-    """Add inverted and abduced rules of enough PCA confidence, and learn all weights anew."""
+    """Add inverted and abduced rules of high PCA confidence and relearn all weights."""
     graph, threads = model.dataset.graph("train"), default_threads()
     own, relations = model.learned.rules, 2 * model.dataset.vocab.num_relations
     inverse = {r: graph.inverse(r) for r in range(relations)}
     new = RuleSet.from_rules(dict.fromkeys(rule for rule in turned(own, inverse) if rule not in own))
     new = new.without_trivial()
     found = amie_statistics(graph, new, threads=threads)
-    print(f"own rules {len(own):,}, turned and new {len(new):,}: MRR {mrr(model.scorer, model):.4f} before")
+    print(
+        f"{len(own):,} own rules: MRR {mrr(model.scorer, model):.4f}; {len(new):,} new ones by turning them"
+    )
     for least in CONFIDENCES:
         confidence = np.where(found.support >= 2, found.pca_confidence, 0)
         by_head = (new.by_head(int(relation)) for relation in new.head_relations())
@@ -105,7 +105,7 @@ def try_turned(model: RNNLogic) -> None:
         weights = fit_predictor(model.dataset, rules, model.config, threads)
         scorer = RuleScorer(rules, weights, model.config.predictor.feature, threads)
         print(
-            f"PCA confidence >= {least}: {len(rules) - len(own):,} more: MRR {mrr(scorer, model):.4f}",
+            f"PCA confidence >= {least}: {len(rules) - len(own):,} added: MRR {mrr(scorer, model):.4f}",
             flush=True,
         )
 

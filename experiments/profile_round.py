@@ -1,9 +1,9 @@
-"""Where the time of one EM round goes.
+"""Where the time of an EM round goes.
 
     python experiments/profile_round.py runs/experiments/fb15k-237/ours/seed-0
 
-Takes a run whose generator is pre-trained, does its first round once more on one thread, and prints the share
-of each part. The result is kept in the run folder as reports/profile_round.json.
+Repeats the first round of a run on one thread, from its pre-trained generator, and prints the share of each
+part. The result is kept in the run folder as reports/profile_round.json.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from rnnlogic.learning.learn import load_parameters, new_generator
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
+from rnnlogic.runs.reports import write_report
 
-PARTS = {  # function -> what it does; none of them calls another
+PARTS = {  # function -> what it does; none of them calls another one
     "generate": "beam search for rules",
     "build_problem": "ground the training queries",
     "fit_weights": "fit the predictor",
@@ -35,7 +36,7 @@ PARTS = {  # function -> what it does; none of them calls another
 
 
 def profile(run: Run) -> dict[str, float]:
-    """Seconds of the parts of the first round, and of everything together."""
+    """Seconds of each part of the first round, and of the whole round."""
     config, dataset = run.config(), run.dataset()
     arrays = run.load("pretrained")
     assert arrays is not None, "the run has no pre-trained generator yet"
@@ -57,7 +58,7 @@ def profile(run: Run) -> dict[str, float]:
 
 
 def main() -> None:
-    """Parse arguments, profile, print and keep the result."""
+    """Parse arguments, profile, print and save the result."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -68,7 +69,7 @@ def main() -> None:
     for part, time in seconds.items():
         print(f"{part:30} {time:8.1f} s {time / seconds['all']:6.1%}")
     print(f"peak memory {peak:.2f} GB")
-    run.save_report("profile_round", {"seconds": seconds, "peak_gb": peak})
+    write_report(run.folder, "profile_round", {"seconds": seconds, "peak_gb": peak})
 
 
 if __name__ == "__main__":

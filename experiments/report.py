@@ -1,4 +1,4 @@
-"""Make docs/results.md and the README's table of the run folders below runs/experiments: nothing is typed.
+"""Generate docs/results.md and the README's table from the run folders in runs/experiments.
 
 python experiments/report.py
 """
@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rnnlogic.runs.reports import metrics_of
 from rnnlogic.studies.reproduce.experiment import Bench, Experiment, experiment_names
-from rnnlogic.studies.reproduce.files import metrics_of
-from rnnlogic.studies.reproduce.report import NAMES, write_report
+from rnnlogic.studies.reproduce.report import NAMES, write_page
 from rnnlogic.studies.reproduce.tables import minutes_of, runs_of, spread
 from rnnlogic.studies.reproduce.targets import VARIANTS
 
-BENCH = Bench(Path("data"), Path("runs/experiments"))  # no data are read
+BENCH = Bench(Path("data"), Path("runs/experiments"))  # the data are not read
 PAGE, README = Path("docs/results.md"), Path("README.md")
 BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
 NOTE = (
-    "Authors' splits, evidence train, both sides, expected ties; minutes: fit and test of one seed, 2 busy"
-    " cores; ± over seeds. [Everything](docs/results.md)."
+    "Authors' splits, evidence train, both sides, expected ties; minutes for fit and test of one seed on 2"
+    " busy cores; ± over seeds. [All results](docs/results.md)."
 )
 
 
 def summary(bench: Bench) -> str:
-    """The README's table: our variants beside the published numbers."""
+    """The README's table: our variants and the published numbers."""
     experiments = [bench.experiment(name) for name in experiment_names()]
     lines = [f"| test MRR (minutes) | {' | '.join(e.dataset for e in experiments)} |"]
     lines.append("|---|" + "---|" * len(experiments))
@@ -36,7 +36,7 @@ def summary(bench: Bench) -> str:
 
 
 def cell(bench: Bench, experiment: Experiment, setting: str) -> str:
-    """Test MRR and minutes of one setting."""
+    """The test MRR and minutes of one setting."""
     folders = runs_of(bench.out, experiment.dataset, setting)
     ours = [metrics_of(folder)["mrr"] for folder in folders]
     return f"{spread(ours)} ({minutes_of(folders)})" if ours else "-"
@@ -44,7 +44,7 @@ def cell(bench: Bench, experiment: Experiment, setting: str) -> str:
 
 def main() -> None:
     """Write the page and the table."""
-    write_report(BENCH, PAGE)
+    write_page(BENCH, PAGE)
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     README.write_text(before + BEGIN + summary(BENCH) + END + rest.partition(END)[2], encoding="utf-8")
     print(f"{PAGE} and the table in {README} written")

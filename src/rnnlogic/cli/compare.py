@@ -1,4 +1,4 @@
-"""`rnnlogic compare`: two runs on the same facts, with intervals and the relations that differ most."""
+"""`rnnlogic compare`: two runs on the same facts, with confidence intervals and results per relation."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ RELATION_HEADERS = ("relation", "queries", "MRR A", "MRR B", "A - B", "A wins", 
 
 
 def compare(
-    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Run folder, or one of `rnnlogic embed`.")],
-    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="The run to compare with.")],
-    split: Annotated[SplitChoice, typer.Option(help="Facts that are asked for.")] = SplitChoice.test,
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a run, embedding or baseline.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder to compare it with.")],
+    split: Annotated[SplitChoice, typer.Option(help="Facts to rank.")] = SplitChoice.test,
     evidence: EvidenceOption = EvidenceChoice.train,
-    samples: Annotated[int, typer.Option(help="Draws of the bootstrap.", min=1)] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.", min=0)] = 0,
+    samples: Annotated[int, typer.Option(help="Number of bootstrap samples.", min=1)] = 10_000,
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Is RUN_A better than RUN_B, or is it chance? A paired bootstrap over the facts asked for."""
+    """Is RUN_A really better than RUN_B, or by chance? A paired bootstrap over facts."""
     from rnnlogic.runs.compare import compare_runs
 
     with StageProgress() as progress:
@@ -53,7 +53,7 @@ def _print_comparison(result: Comparison, run_a: Path, run_b: Path) -> None:
     typer.echo(f"A: {run_a}\nB: {run_b}")
     typer.echo(
         f"{result.dataset}, {result.split} facts, evidence {result.evidence}: {result.queries:,} queries,"
-        f" {result.facts:,} facts drawn {result.samples:,} times; 95 % intervals"
+        f" {result.facts:,} facts, {result.samples:,} bootstrap samples, 95 % intervals"
     )
     print_table(METRIC_HEADERS, [_rounded(astuple(row)) for row in result.metrics])
     typer.echo(f"queries: A wins {result.wins:,}, ties {result.ties:,}, B wins {result.losses:,}\n")

@@ -1,4 +1,4 @@
-"""`rnnlogic reproduce`: the paper's tables and figures, run and reported."""
+"""`rnnlogic reproduce`: run the experiments behind the paper's tables and figures, and write a report."""
 
 from __future__ import annotations
 
@@ -20,28 +20,36 @@ if TYPE_CHECKING:
     from rnnlogic.studies.reproduce.pool import Task
     from rnnlogic.studies.reproduce.work import Work
 
-TARGETS_HELP = """Tables and figures: table1 table2 table3 table4 rules facts dimension case ablation; or
-DATASET/SETTING, such as umls/plus-emb or kinship/drum. All tables and figures if none is named."""
+TARGETS_HELP = """Tables and figures (table1 table2 table3 table4 rules facts dimension case ablation), or
+rows DATASET/SETTING such as umls/plus-emb or kinship/drum. Default: all tables and figures."""
 DataOption = Annotated[
     Path,
     typer.Option(
         "--data",
         envvar="RNNLOGIC_DATA",
-        help="Folder with the authors' splits: kinship/, umls/, wn18rr/, fb15k-237/.",
+        help="Folder with the authors' splits in kinship/, umls/, wn18rr/ and fb15k-237/.",
         exists=True,
         file_okay=False,
     ),
 ]
 OutOption = Annotated[
-    Path | None, typer.Option("--out", help="For run folders and logs; else runs/experiments or runs/small.")
+    Path | None,
+    typer.Option(
+        "--out", help="Folder for runs and logs. Default: runs/experiments, or runs/small with --small."
+    ),
 ]
 SmallOption = Annotated[
-    bool, typer.Option("--small", help="Everything on Kinship and UMLS, one seed, cheaper settings.")
+    bool,
+    typer.Option("--small", help="Only Kinship and UMLS, with one seed and cheaper settings."),
 ]
 AnyBURLOption = Annotated[
     Path | None,
     typer.Option(
-        "--anyburl", metavar="FILE", help="Rule file, for DATASET/anyburl.", exists=True, dir_okay=False
+        "--anyburl",
+        metavar="FILE",
+        help="Rule file that AnyBURL wrote; for DATASET/anyburl and DATASET/anyburl-noisy-or.",
+        exists=True,
+        dir_okay=False,
     ),
 ]
 
@@ -52,25 +60,29 @@ def reproduce(
     out: OutOption = None,
     small: SmallOption = False,
     seeds: Annotated[
-        int | None, typer.Option(help="Seeds 0, 1, ... of each row; else as the experiment file says.", min=1)
+        int | None,
+        typer.Option(help="Number of seeds per row. Default: as in the experiment file.", min=1),
     ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Experiments at a time; else one per core.", min=1)] = None,
-    again: Annotated[bool, typer.Option("--again", help="Do what is named again, too.")] = False,
-    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be done.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(help="Experiments to run at a time. Default: one per core.", min=1)
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Repeat the targets even if finished.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would be run.")] = False,
     report_only: Annotated[bool, typer.Option("--report-only", help="Only write the report.")] = False,
     report: Annotated[
-        Path | None, typer.Option(help="The report; else report/results.md below --out.", show_default=False)
+        Path | None,
+        typer.Option(help="File of the report. Default: report/results.md below --out.", show_default=False),
     ] = None,
     anyburl: AnyBURLOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments and those of the methods it compares with, and write a report.
+    """Run the paper's experiments and its baselines, and write a report.
 
-    Finished experiments are not run again; interrupted ones go on where they stopped. One that fails is told
-    at the end and does not stop the rest.
+    Finished experiments are not run again and interrupted ones resume. A failed experiment does not stop the
+    others; failures are listed at the end.
     """
     from rnnlogic.base.executor import default_threads
-    from rnnlogic.studies.reproduce.reproduce import report_path
+    from rnnlogic.studies.reproduce.reproduce import page_path
     from rnnlogic.studies.reproduce.reproduce import reproduce as run
     from rnnlogic.studies.reproduce.targets import works_of
     from rnnlogic.studies.reproduce.work import with_needed
@@ -85,10 +97,10 @@ def reproduce(
         signal.signal(signal.SIGTERM, _interrupt)
         with _View(as_json) as view:
             tasks = run(asked, bench, jobs or default_threads(), again, view.show)
-    path = report_path(bench, report)
-    from rnnlogic.studies.reproduce.report import write_report
+    path = page_path(bench, report)
+    from rnnlogic.studies.reproduce.report import write_page
 
-    write_report(bench, path)
+    write_page(bench, path)
     _print_outcome(tasks, path, as_json)
 
 
@@ -99,7 +111,7 @@ def reproduce_one(
     small: SmallOption = False,
     anyburl: AnyBURLOption = None,
 ) -> None:
-    """One piece of work of `rnnlogic reproduce`, in this process."""
+    """Run one experiment of `rnnlogic reproduce` in this process."""
     from rnnlogic.studies.reproduce.work import Work
 
     with StageProgress() as progress:
@@ -107,7 +119,7 @@ def reproduce_one(
 
 
 def _interrupt(*_: object) -> None:
-    """`kill` is as good as Ctrl-C: the processes are told."""
+    """Treat `kill` like Ctrl-C, so that the processes are stopped too."""
     raise KeyboardInterrupt
 
 
@@ -123,7 +135,7 @@ def _print_plan(works: Sequence[Work], bench: Bench, as_json: bool) -> None:
         print_json([{"work": name, "state": state} for name, state in rows])
     else:
         print_table(("work", "state"), rows)
-        typer.echo(f"{sum(state == 'done' for _, state in rows)} of {len(rows)} are done")
+        typer.echo(f"{sum(state == 'done' for _, state in rows)} of {len(rows)} done")
 
 
 def _print_outcome(tasks: Sequence[Task], path: Path, as_json: bool) -> None:
@@ -137,13 +149,13 @@ def _print_outcome(tasks: Sequence[Task], path: Path, as_json: bool) -> None:
     else:
         if broken:
             print_table(("not done", "why"), [(task.name, task.reason) for task in broken])
-        typer.echo(f"{path} written")
+        typer.echo(f"wrote {path}")
     if broken:
         raise typer.Exit(1)
 
 
 class _View:
-    """One view of all work: a line when something begins or ends; on a terminal also what is at work now."""
+    """Progress of all experiments: a line when one starts or ends; on a terminal also those that run."""
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._states = quiet, dict[str, str]()
@@ -163,25 +175,24 @@ class _View:
             self._screen.stop()
 
     def show(self, tasks: Sequence[Task]) -> None:
-        """Tell what changed."""
+        """Print what changed."""
         if self._quiet:
             return
         if not self._states:
             self._states = {task.name: task.state.value for task in tasks}
             done = sum(state == "done" for state in self._states.values())
-            self._say(f"{len(tasks)} experiments, {done} of them done before")
+            self._say(f"{len(tasks)} experiments, {done} already done")
         for task in tasks:
             if task.state.value != self._states[task.name]:
                 self._states[task.name] = task.state.value
-                self._say(f"{_summary(tasks)}  {_told(task)}")
+                self._say(f"{_summary(tasks)}  {_outcome(task)}")
         if self._live:
             from rich.text import Text
 
             running = [task for task in tasks if task.state == "running"]
             lines = [f"  {task.name}  {task.seconds:.0f} s  {task.last_line()}" for task in running]
-            text = Text(
-                "\n".join([f"{_summary(tasks)}{self._left(tasks)}", *lines])
-            )  # no markup: names have [ ]
+            # Text, because the brackets of the summary are not markup.
+            text = Text("\n".join([f"{_summary(tasks)}{self._left(tasks)}", *lines]))
             self._screen.update(text, refresh=True)
 
     def _say(self, line: str) -> None:
@@ -191,7 +202,7 @@ class _View:
             typer.echo(line, err=True)
 
     def _left(self, tasks: Sequence[Task]) -> str:
-        """Time left, if what is to come takes as long as what was done."""
+        """The time left, if the remaining experiments take as long as the finished ones."""
         ended = [task.seconds for task in tasks if task.state in ("done", "failed") and task.seconds]
         waiting = sum(task.state in ("waiting", "running") for task in tasks)
         if not ended:
@@ -204,9 +215,9 @@ def _summary(tasks: Sequence[Task]) -> str:
     return f"[{sum(task.state in ('done', 'failed', 'skipped') for task in tasks)}/{len(tasks)}]"
 
 
-def _told(task: Task) -> str:
+def _outcome(task: Task) -> str:
     if task.state == "running":
-        return f"{task.name}: begun"
+        return f"{task.name}: started"
     if task.state == "done":
         return f"{task.name}: done, {task.seconds / 60:.1f} minutes"
     return f"{task.name}: {task.state.value}, {task.reason}"

@@ -61,6 +61,15 @@ def test_settings_of_points():
     assert experiment.embedding_from("emb@dim=50") == "rotate@dim=50"
 
 
+def test_evaluations():
+    experiment = load_experiment("umls")
+    both = (("valid", "train"), ("test", "train"))
+    assert experiment.evaluations("ours@facts=20") == (*both, ("test", "train+valid"))
+    assert experiment.evaluations("emb-authors") == experiment.evaluations("ours")
+    for name in ("plus", "alone-emb", "rotate@dim=50", "drum"):
+        assert experiment.evaluations(name) == both
+
+
 def test_a_larger_share_of_facts_holds_the_smaller_ones():
     dataset = family()
     shares = [with_share(dataset, share) for share in (0.2, 0.6, 1)]
@@ -87,7 +96,7 @@ def test_the_small_size_is_cheaper_and_valid(name):
 
 
 def test_large_graphs_have_no_small_size():
-    with pytest.raises(RNNLogicError, match="wn18rr: has no small size"):
+    with pytest.raises(RNNLogicError, match="wn18rr: there is no small size"):
         load_experiment("wn18rr").sized(True)
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import silent
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.runs.compare import compare_runs
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, Trained
@@ -12,10 +13,6 @@ from rnnlogic.studies.reproduce import others
 from rnnlogic.studies.reproduce.experiment import OTHERS, PYKEEN, experiment_names, load_experiment
 from rnnlogic.studies.reproduce.published import load_published
 from tests.family import family
-
-
-def silent(*told):
-    pass
 
 
 def test_published_numbers_of_other_methods():

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.cli import app
 from rnnlogic.data.saving import save_dataset
+from rnnlogic.runs.reports import write_json, write_report
 from rnnlogic.studies.reproduce import reproduce
 from rnnlogic.studies.reproduce.experiment import Bench
-from rnnlogic.studies.reproduce.files import write_json
 from rnnlogic.studies.reproduce.report import Page, _short
 from rnnlogic.studies.reproduce.targets import TARGETS, works_of
 from rnnlogic.studies.reproduce.work import Work, with_needed
@@ -32,7 +32,7 @@ def pretend(bench, dataset, setting, seed=0, mrr=0.5):
     folder = bench.folder(dataset, setting, seed)
     side = {"expected": METRICS | {"mrr": mrr}}
     for name in ("valid", "test", "test-train+valid"):
-        write_json(folder / "reports" / f"{name}.json", {"both": side, "tail": side, "seconds": 30})
+        write_report(folder, name, {"both": side, "tail": side, "seconds": 30})
     write_json(folder / "model.json", {"minutes": 1.0})
     (folder / "metrics.jsonl").write_text(json.dumps({"stage": "round", "valid_mrr": 0.61}) + "\n")
     return folder
@@ -80,7 +80,9 @@ def test_unknown_targets(bench):
         works_of(["tabel3"], bench, None)
     with pytest.raises(UnknownNameError, match="unknown dataset 'umsl'"):
         works_of(["umsl/ours"], bench, None)
-    with pytest.raises(RNNLogicError, match=r"umls/our: umls has the settings rotate, ours, .* drum"):
+    with pytest.raises(
+        RNNLogicError, match=r"umls/our: umls has no such setting; choose one of rotate, .* drum"
+    ):
         works_of(["umls/our"], bench, None)
 
 
@@ -196,7 +198,7 @@ def test_the_plan(bench):
     assert states["umls/ours/0"] == "done"
     assert states["kinship/reinforce/0"] == "to do"
     text = run("table4", "--small", "--data", bench.data, "--out", bench.out, "--plan").stdout
-    assert "1 of 8 are done" in text
+    assert "1 of 8 done" in text
 
 
 def test_from_experiments_to_a_report(bench):
@@ -210,7 +212,7 @@ def test_from_experiments_to_a_report(bench):
     assert "[2/2]" in result.stderr
     again = run("umls/ours", *options)
     assert again.exit_code == 0
-    assert "1 experiments, 1 of them done before" in again.stderr
+    assert "1 experiments, 1 already done" in again.stderr
 
 
 def test_the_report_alone(bench):

@@ -1,1 +1,1 @@
-"""What the paper compares with, in the same harness: each a scorer for `evaluate`."""
+"""The methods that the paper compares with, each as a scorer for `evaluate`."""

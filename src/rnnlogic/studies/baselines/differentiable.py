@@ -1,10 +1,10 @@
-"""Training of NeuralLP and DRUM, and their scores."""
+"""Training and scores of NeuralLP and DRUM."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,51 +12,50 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from torch import Tensor, nn
 
-from rnnlogic.base.types import Queries
+from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.studies.baselines.drum import DRUM
 from rnnlogic.studies.baselines.neural_lp import NeuralLP
+from rnnlogic.studies.baselines.threads import torch_threads
 from rnnlogic.studies.baselines.walks import Edges, Questions, edges_of
 
 SMALLEST = 1e-10  # probability of an answer that no walk reaches
-Progress = Callable[[int, int, float], None]  # epochs done, epochs in all, validation MRR
 
 
 class DifferentiableSettings(BaseModel):
-    """How the walks are learned."""
+    """Settings of the model and its training."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: Literal["neural-lp", "drum"] = "drum"
     seed: int = Field(0, ge=0)
     steps: int = Field(3, ge=1, description="Longest rule body")
-    rank: int = Field(3, ge=1, description="DRUM's walkers")
+    rank: int = Field(3, ge=1, description="Number of DRUM's walkers")
     hidden_size: int = Field(64, ge=1, description="Size of the LSTM's state")
     learning_rate: float = Field(0.01, gt=0)
-    batch_size: int = Field(64, ge=1, description="Queries of one relation in a step of Adam")
+    batch_size: int = Field(64, ge=1, description="Queries per step of Adam, all of one relation")
     epochs: int = Field(10, ge=1)
-    patience: int = Field(3, ge=1, description="Epochs without a better validation MRR before stopping")
-    valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after an epoch, at most")
+    patience: int = Field(3, ge=1, description="Stop after so many epochs without a better validation MRR")
+    valid_facts: int = Field(2000, ge=1, description="Validation facts to evaluate after each epoch, at most")
     threads: int = Field(1, ge=1)
 
 
 class DifferentiableScorer:
-    """A trained model on the facts of any graph."""
+    """A trained model that scores answers from the facts of any graph."""
 
     def __init__(self, model: nn.Module, batch_size: int = 64) -> None:
         self.model, self._batch_size = model, batch_size
-        self._graph: Graph | None = None
-        self._edges: Edges
+        # One tuple, replaced as a whole: a graph and its edges stay together whichever thread looks.
+        self._last: tuple[Graph, Edges] | None = None
 
     def score(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Scores [B, E]; -inf where no walk leads."""
-        if self._graph is not graph:
-            self._graph, self._edges = graph, edges_of(graph)
+        """Scores [B, E]; -inf for entities that no walk reaches."""
+        edges = self._edges_of(graph)
         scores = np.empty((len(heads), graph.num_entities))
         with torch.inference_mode():
             for relation in np.unique(relations):
@@ -64,17 +63,34 @@ class DifferentiableScorer:
                 for start in range(0, len(asked), self._batch_size):
                     batch = asked[start : start + self._batch_size]
                     questions = _questions(graph, int(relation), heads[batch], None)
-                    scores[batch] = self.model(self._edges, questions).double().numpy()
+                    scores[batch] = self.model(edges, questions).double().numpy()
         return np.where(scores > 0, scores, -np.inf)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The model without the last graph, which another process need not get."""
+        return self.__dict__ | {"_last": None}
+
+    def _edges_of(self, graph: Graph) -> Edges:
+        last = self._last
+        if last is None or last[0] is not graph:
+            last = self._last = graph, edges_of(graph)
+        return last[1]
 
 
 def fit_differentiable(
-    dataset: Dataset, settings: DifferentiableSettings | None = None, progress: Progress | None = None
+    dataset: Dataset, settings: DifferentiableSettings | None = None, progress: Tick = no_tick
 ) -> DifferentiableScorer:
-    """Train on the training queries, each with its own fact hidden; the best epoch on validation stays."""
+    """Train on the training queries, each with its own fact hidden; the epoch of best validation MRR is kept.
+
+    Torch's random state and number of threads are the same afterwards as before.
+    """
     settings = settings or DifferentiableSettings()
-    torch.set_num_threads(settings.threads)
-    torch.manual_seed(settings.seed)
+    with torch_threads(settings.threads), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(settings.seed)
+        return _fit(dataset, settings, progress)
+
+
+def _fit(dataset: Dataset, settings: DifferentiableSettings, progress: Tick) -> DifferentiableScorer:
     graph, rng = dataset.graph("train"), np.random.default_rng(settings.seed)
     model = make_model(2 * graph.num_relations, settings)
     optimizer = torch.optim.Adam(model.parameters(), settings.learning_rate)
@@ -90,8 +106,7 @@ def fit_differentiable(
         mrr = evaluate(scorer, dataset, "valid", most_facts=settings.valid_facts).metrics()["mrr"]
         if mrr > best:
             best, best_epoch, best_state = mrr, epoch, copy.deepcopy(model.state_dict())
-        if progress is not None:
-            progress(epoch, settings.epochs, mrr)
+        progress(epoch, settings.epochs, f"valid MRR {mrr:.3f}")
         if epoch - best_epoch >= settings.patience:
             break
     model.load_state_dict(best_state)
@@ -99,14 +114,14 @@ def fit_differentiable(
 
 
 def make_model(num_relations: int, settings: DifferentiableSettings) -> nn.Module:
-    """An untrained model; `num_relations` with inverses."""
+    """An untrained model; `num_relations` counts inverses too."""
     if settings.model == "drum":
         return DRUM(num_relations, settings.steps, settings.hidden_size, settings.rank)
     return NeuralLP(num_relations, settings.steps, settings.hidden_size)
 
 
 def answer_loss(scores: Tensor, answers: Tensor | None) -> Tensor:
-    """Mean of -log p(answer), p being the scores [B, E] divided by their sum."""
+    """Mean of -log p(answer), where p is a row of scores [B, E] divided by its sum."""
     assert answers is not None
     right = scores[torch.arange(len(answers)), answers]
     return -torch.log(right / scores.sum(dim=1).clamp_min(SMALLEST) + SMALLEST).mean()
@@ -120,7 +135,7 @@ def _questions(
 
 
 def _batches(queries: Queries, size: int, rng: np.random.Generator) -> Iterator[Queries]:
-    """All queries once, in batches of one relation each, in random order."""
+    """All queries once, in random order, in batches of one relation each."""
     shuffled = queries[rng.permutation(len(queries))]
     of_relation = shuffled[np.argsort(shuffled[:, 1], kind="stable")]
     ends = np.flatnonzero(np.diff(of_relation[:, 1])) + 1

@@ -1,7 +1,7 @@
-"""DRUM (Sadeghian et al., 2019): several walkers, each led by its own LSTM that reads in both directions.
+"""DRUM (Sadeghian et al., 2019): several walkers, each led by its own bidirectional LSTM.
 
-A walker's rules are a product over steps of attentions over relations, so L walkers are an approximation of
-rank L of all rule weights; staying put is one of the choices, which makes shorter rules.
+The weight of a rule for one walker is a product over steps of its attention to relations, so L walkers
+approximate all rule weights with rank L. A walker may also stay where it is, which gives shorter rules.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ class DRUM(nn.Module):  # type: ignore[misc]  # torch is not typed here
     """Scores of all entities as a sum over walkers."""
 
     def __init__(self, num_relations: int, steps: int, hidden_size: int, rank: int) -> None:
-        """`num_relations` with inverses."""
+        """`num_relations` counts inverses too."""
         super().__init__()
         self._steps = steps
         self._query = nn.Embedding(num_relations, hidden_size)

@@ -1,9 +1,9 @@
 """PathRank: paths as features of a (head, tail) pair, and one logistic regression per relation.
 
-Lao and Cohen's path ranking (2010): the feature of a path type is the probability that a walk of this type
-from the head ends in the tail. Here the walk is drawn from all walks of the type alike, so the probability is
-the tail's share of the rule's grounding paths. The types are mined rules; the pairs to learn from are
-training queries with their own fact hidden, each with what the rules reach.
+Path ranking (Lao and Cohen, 2010): the feature of a path type is the probability that a walk of this type
+from the head ends in the tail. Here all walks of a type are equally likely, so the probability is the tail's
+share of the rule's grounding paths. The path types are mined rules. The regression learns from the entities
+that these reach for training queries, each with its own fact hidden.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, vstack
+from scipy.special import expit
 
 from rnnlogic.base.types import Queries
 from rnnlogic.config import changed, preset_for
@@ -28,21 +29,21 @@ from rnnlogic.rules.ruleset import RuleSet
 
 
 class PathRankSettings(BaseModel):
-    """How the paths are found and weighted."""
+    """Settings of the paths and their weights."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     seed: int = Field(0, ge=0)
-    rules: int = Field(200, ge=1, description="Path types per relation, the best by the miner's quality")
+    rules: int = Field(200, ge=1, description="Path types per relation: the best by the miner's quality")
     queries_per_relation: int = Field(1000, ge=1, description="Training queries per relation, at most")
     negatives: int = Field(50, ge=1, description="Wrong pairs per training query, on average, at most")
-    weight_decay: float = Field(0.1, ge=0, description="L2 penalty, against the summed log-likelihood")
+    weight_decay: float = Field(0.1, ge=0, description="L2 penalty on the weights (the loss is a sum)")
     steps: int = Field(60, ge=1, description="Passes over the pairs, at most (L-BFGS)")
     threads: int = Field(1, ge=1)
 
 
 class Pairs(NamedTuple):
-    """Pairs to learn from."""
+    """(query, entity) pairs to learn from."""
 
     features: csr_array  # [pairs, rules of the relation]
     is_fact: NDArray[np.bool_]  # [pairs]
@@ -70,7 +71,7 @@ class PathRankScorer:
 
 
 def fit_pathrank(dataset: Dataset, settings: PathRankSettings | None = None) -> PathRankScorer:
-    """Mine paths and fit a logistic regression for every relation and inverse."""
+    """Mine paths and fit a logistic regression for every relation and its inverse."""
     settings = settings or PathRankSettings()
     config, graph = changed(preset_for(dataset), {"mine": {"keep": settings.rules}}), dataset.graph("train")
     rules = mine_rules(
@@ -88,7 +89,7 @@ def fit_pathrank(dataset: Dataset, settings: PathRankSettings | None = None) -> 
 
 
 def shares(grounding: Grounding) -> NDArray[np.float64]:
-    """For each result [n] its share of the walks of this rule from this head."""
+    """The share of each result [n] in the walks of its rule from its head."""
     cell = np.repeat(np.arange(len(grounding.ptr) - 1), np.diff(grounding.ptr))
     total = np.bincount(cell, grounding.count, minlength=len(grounding.ptr) - 1)
     found: NDArray[np.float64] = grounding.count / total[cell]
@@ -96,9 +97,9 @@ def shares(grounding: Grounding) -> NDArray[np.float64]:
 
 
 def build_pairs(grounder: Grounder, queries: Queries, negatives: int, rng: np.random.Generator) -> Pairs:
-    """What the rules reach for training queries of one relation: the answers, and some of the rest.
+    """Pairs from training queries of one relation: answers that rules reach, and a sample of wrong entities.
 
-    Other known answers are neither right nor wrong.
+    Other known answers are left out.
     """
     relation = int(queries[0, 1])
     place = np.full(len(grounder.rules), -1)
@@ -121,7 +122,7 @@ def logistic_regression(pairs: Pairs, weight_decay: float, steps: int) -> NDArra
     def objective(parameters: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         weights, intercept = parameters[:-1], parameters[-1]
         margin = sign * (features @ weights + intercept)
-        slope = -sign / (1 + np.exp(np.clip(margin, -500, 500)))
+        slope = -sign * expit(-margin)
         loss = np.logaddexp(0, -margin).sum() + weight_decay / 2 * weights @ weights
         return loss, np.append(transposed @ slope + weight_decay * weights, slope.sum())
 
@@ -155,7 +156,7 @@ def _pairs_of(
 
 
 def _cells(part: Grounding) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rule and the query of each result [n], as positions in the chunk."""
+    """The rule and the query of each result [n], as positions within the part."""
     cell = np.repeat(np.arange(len(part.ptr) - 1), np.diff(part.ptr))
     rule, query = np.divmod(cell, len(part.queries))
     return rule, query

@@ -1,8 +1,8 @@
-"""Embedding models through PyKEEN: its models and training loop, our data and our evaluator.
+"""Embedding models from PyKEEN: its models and training loop, our data and our evaluation.
 
-All are trained alike, on all answers of each (entity, relation) at once (PyKEEN's LCWA loop) with inverse
-relations and Adam. What differs is in `RECIPES`: the class, what it is always given, the loss, and a small
-grid of settings, the best of which is taken by validation MRR.
+All are trained the same way: PyKEEN's LCWA loop (all answers of an (entity, relation) at once), inverse
+relations, Adam. They differ in `RECIPES`: the class, its fixed arguments, the loss, and a small grid of
+settings to choose from by validation MRR.
 """
 
 from __future__ import annotations
@@ -10,23 +10,27 @@ from __future__ import annotations
 import copy
 import gc
 import logging
+import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 
 from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.base.executor import default_threads
+from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.studies.baselines.threads import torch_threads
 
 Settings = dict[str, Any]
-Progress = Callable[[int, int, float], None]  # epochs done, epochs in all, validation MRR
 
-MOST_EPOCHS, EVALUATE_EVERY, PATIENCE = 100, 10, 3  # the budget of one setting
+MOST_EPOCHS, EVALUATE_EVERY, PATIENCE = 100, 10, 3  # epochs, epochs between evaluations, evaluations
 VALID_FACTS = 1000
 RATES = (0.003, 0.01)
 BATCH_SIZE = 256
@@ -34,17 +38,17 @@ BATCH_SIZE = 256
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model of PyKEEN, arguments that are always given, and settings to choose from."""
+    """A PyKEEN model, its fixed arguments, and the settings to choose from."""
 
     model: str
-    grid: tuple[Settings, ...]  # each: learning_rate, and arguments of the model
+    grid: tuple[Settings, ...]  # each with learning_rate and arguments of the model
     fixed: Settings = field(default_factory=dict)
     loss: str = "crossentropy"
 
 
 @dataclass(frozen=True, eq=False)
 class Trained:
-    """A trained model, how it was trained, and what that gave."""
+    """A trained model, its settings, and its validation MRR."""
 
     scorer: PyKEENScorer
     settings: Settings
@@ -84,7 +88,7 @@ RECIPES = {
     "complex-n3": Recipe("ComplEx", _power((0.05, 0.1), 3), COMPLEX),
     "conve": Recipe("ConvE", _rates("feature_map_dropout", (0.2, 0.4)), {"embedding_dim": 200}),
     "tucker": Recipe("TuckER", _rates("dropout_2", (0.3, 0.5)), {"embedding_dim": 100, "relation_dim": 30}),
-    # PyKEEN's RotatE scores by an L2 norm, too flat for a softmax; its authors' loss brings a margin
+    # PyKEEN's RotatE scores by an L2 norm, which is too flat for a softmax; its authors' loss has a margin.
     "rotate-pykeen": Recipe(
         "RotatE",
         _rates("loss_kwargs", ({"margin": 6.0}, {"margin": 9.0}), (0.01, 0.02)),
@@ -95,7 +99,7 @@ RECIPES = {
 
 
 def grid_of(name: str) -> tuple[Settings, ...]:
-    """The settings to choose from."""
+    """The settings of a model to choose from."""
     return _recipe(name).grid
 
 
@@ -104,14 +108,22 @@ def train_pykeen(
     dataset: Dataset,
     settings: Mapping[str, Any],
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: Tick = no_tick,
     most_epochs: int = MOST_EPOCHS,
 ) -> Trained:
-    """Train a model with one setting; the best epoch by validation MRR stays."""
+    """Train a model with some settings and keep the epoch of best validation MRR.
+
+    Random states and torch's number of threads are the same afterwards as before.
+    """
+    with torch_threads(default_threads()), _contained():
+        return _train(name, dataset, settings, seed, progress, most_epochs)
+
+
+def _train(
+    name: str, dataset: Dataset, settings: Mapping[str, Any], seed: int, progress: Tick, most_epochs: int
+) -> Trained:
     from pykeen.training import LCWATrainingLoop
 
-    logging.getLogger("pykeen").setLevel(logging.ERROR)
-    torch.set_num_threads(default_threads())
     began, factory = time.monotonic(), make_factory(dataset)
     arguments = {key: value for key, value in settings.items() if key != "learning_rate"}
     model = _make_model(_recipe(name), factory, arguments, seed)
@@ -121,30 +133,56 @@ def train_pykeen(
     )
     scorer = PyKEENScorer(model, factory, dataset.vocab, batch_size=BATCH_SIZE)
     best, best_epoch, best_state = -1.0, 0, model.state_dict()
-    gc.freeze()  # PyKEEN collects garbage after every epoch, which takes as long as the training itself
     for epoch in range(EVALUATE_EVERY, most_epochs + 1, EVALUATE_EVERY):
-        loop.train(
-            factory,
-            num_epochs=epoch,
-            batch_size=BATCH_SIZE,
-            continue_training=epoch > EVALUATE_EVERY,
-            use_tqdm=False,
-            pin_memory=False,
-        )
+        with _little_garbage():
+            loop.train(
+                factory,
+                num_epochs=epoch,
+                batch_size=BATCH_SIZE,
+                continue_training=epoch > EVALUATE_EVERY,
+                use_tqdm=False,
+                pin_memory=False,
+            )
         mrr = evaluate(scorer, dataset, "valid", most_facts=VALID_FACTS).metrics()["mrr"]
         if mrr > best:
             best, best_epoch, best_state = mrr, epoch, copy.deepcopy(model.state_dict())
-        if progress is not None:
-            progress(epoch, most_epochs, mrr)
+        progress(epoch, most_epochs, f"valid MRR {mrr:.3f}")
         if epoch - best_epoch >= PATIENCE * EVALUATE_EVERY:
             break
-    gc.unfreeze()
     model.load_state_dict(best_state)
     return Trained(scorer, dict(settings), best_epoch, best, (time.monotonic() - began) / 60)
 
 
+@contextmanager
+def _contained() -> Iterator[None]:
+    """Keep PyKEEN quiet and undo what it changes for the whole process: it seeds torch, numpy and random."""
+    log = logging.getLogger("pykeen")
+    level, of_numpy, of_python = log.level, np.random.get_state(), random.getstate()  # noqa: NPY002
+    log.setLevel(logging.ERROR)
+    try:
+        with torch.random.fork_rng(devices=[]):
+            yield
+    finally:
+        log.setLevel(level)
+        np.random.set_state(of_numpy)  # noqa: NPY002
+        random.setstate(of_python)
+
+
+@contextmanager
+def _little_garbage() -> Iterator[None]:
+    """Hide all present objects from the garbage collector.
+
+    PyKEEN calls it after every epoch, which otherwise takes as long as the training itself.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
 def make_factory(dataset: Dataset) -> Any:
-    """The training facts as PyKEEN wants them, with inverse relations, and ids that are ours."""
+    """The training facts for PyKEEN, with inverse relations and our ids."""
     from pykeen.triples import TriplesFactory
 
     return TriplesFactory(

@@ -1,4 +1,4 @@
-"""Differentiable walks: one step along all edges of a graph, each relation as strong as a weight says."""
+"""Differentiable walks: one step along all edges of a graph, weighted by relation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Edges(NamedTuple):
 
 
 class Questions(NamedTuple):
-    """Queries (head, relation, ?) of one relation; the facts with the answers `hidden` are not walked."""
+    """Queries (head, relation, ?) of one relation; walks do not use the facts of `hidden` answers."""
 
     relation: int
     inverse: int
@@ -30,7 +30,7 @@ class Questions(NamedTuple):
 
 
 def edges_of(graph: Graph) -> Edges:
-    """The edges as tensors, by relation."""
+    """All edges as tensors, ordered by relation."""
     columns = [graph.edges(relation) for relation in range(2 * graph.num_relations)]
     relation = np.repeat(np.arange(len(columns)), [len(heads) for heads, _ in columns])
     head, tail = (np.concatenate([column[i] for column in columns]).astype(np.int64) for i in (0, 1))
@@ -46,9 +46,9 @@ def start(edges: Edges, questions: Questions, walkers: int) -> Tensor:
 
 
 def step(edges: Edges, questions: Questions, state: Tensor, weights: Tensor) -> Tensor:
-    """The state [E, B, walkers] one edge further; an edge of relation r carries weights[walker, r] of it.
+    """Move the state [E, B, walkers] along every edge; one of relation r carries weights[walker, r] of it.
 
-    weights [walkers, 2R + 1]; the last is how much stays where it is.
+    weights [walkers, 2R + 1]; the last column is the share that stays.
     """
     strength = weights.t()  # [2R + 1, walkers]
     carried = state[edges.head] * strength[edges.relation].unsqueeze(1)  # [n, B, walkers]
@@ -56,7 +56,7 @@ def step(edges: Edges, questions: Questions, state: Tensor, weights: Tensor) -> 
     if questions.hidden is None:
         return moved
     queries, heads, answers = torch.arange(len(questions.heads)), questions.heads, questions.hidden
-    forth = state[heads, queries] * strength[questions.relation]  # [B, walkers], along the hidden facts
+    forth = state[heads, queries] * strength[questions.relation]  # [B, walkers] along the hidden facts
     back = state[answers, queries] * strength[questions.inverse]
     moved = moved.index_put((answers, queries), -forth, accumulate=True)
     return moved.index_put((heads, queries), -back, accumulate=True)

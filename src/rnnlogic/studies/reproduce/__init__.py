@@ -1,1 +1,1 @@
-"""The paper's experiments, rerunnable: experiments, processes that run them, and the report made of them."""
+"""The paper's experiments: their settings, the processes that run them, and the report."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,22 +11,23 @@ import numpy as np
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from rnnlogic.base import types
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config, changed, load_preset
-from rnnlogic.data.dataset import Dataset, load_dataset
+from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
+from rnnlogic.evaluation.evaluate import Split
 
 FOLDER = Path(__file__).parent / "experiments"
-PUBLISHED = FOLDER / "published.yaml"  # numbers of methods that are no experiment of ours
+PUBLISHED = FOLDER / "published.yaml"  # the paper's numbers for the methods it compares with
 PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen")
-CHOICE = ("chosen.json", "tried.json")  # beside their seeds: the settings of all, and what was tried
-OTHERS = (  # models that the paper compares with and that can be run here, or that score a rule file
-    *PYKEEN,
-    *("pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or"),
-)
+CHOICE = ("chosen.json", "tried.json")  # beside the seeds: the settings that all of them use, and all tried
+OTHERS = (*PYKEEN, "pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or")  # the baselines
 ROTATE = "rotate"  # the setting that is an embedding alone
-Progress = types.Progress
+EVALUATIONS: tuple[tuple[Split, Evidence], ...] = (  # in the order in which they are made
+    ("valid", "train"),
+    ("test", "train"),
+    ("test", "train+valid"),
+)
 SPLITS_FROM = "https://github.com/DeepGraphLearning/RNNLogic (folder data)"
 
 
@@ -42,16 +44,16 @@ class Setting(NamedTuple):
         name, _, point = text.partition("@")
         key, _, value = point.partition("=")
         if point and (key not in ("dim", "facts") or not value.isdigit() or int(value) < 1):
-            raise RNNLogicError(f"{text}: what follows @ is dim=NUMBER or facts=PERCENT")
+            raise RNNLogicError(f"{text}: write dim=NUMBER or facts=PERCENT after the @")
         return cls(name, **{key: int(value)}) if point else cls(name)
 
     def point(self) -> str:
-        """What follows the name."""
+        """The part after the name; empty for a plain setting."""
         return f"@dim={self.dim}" if self.dim is not None else f"@facts={self.facts}" * (self.facts < 100)
 
 
 class Smaller(BaseModel):
-    """What is different at the small size."""
+    """What the small size changes."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -60,28 +62,28 @@ class Smaller(BaseModel):
 
 
 class Experiment(BaseModel):
-    """One YAML file of the folder experiments."""
+    """One YAML file of the folder `experiments`."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     dataset: str
     source: str
     published: dict[str, dict[str, dict[str, float]]]  # setting or variant -> "both" or "tail" -> metrics
     settings: dict[str, dict[str, Any]]  # name -> changes to the packaged settings of dataset and variant
-    seeds: int = 1  # how many are run if nobody says otherwise
-    baselines: list[str] = []  # models of others that are run here
+    seeds: int = 1  # how many to run by default
+    baselines: list[str] = []  # baselines of the dataset's table
     checkpoints: dict[str, str] = {}  # settings that use the authors' RotatE: its folder below the data
     rules: dict[str, str] = {}  # settings that take the rules of another setting's run, same seed
-    notes: dict[str, str] = {}  # what the report says of settings whose name says too little
+    notes: dict[str, str] = {}  # how the report describes settings that need more than a name
     small: Smaller | None = None  # None: there is no small size
 
     def sized(self, is_small: bool) -> Experiment:
-        """This experiment, or its small size: fewer seeds, and cheaper settings where the file says so."""
+        """This experiment, or its small size: one seed, and cheaper settings where the file has them."""
         if not is_small:
             return self
         if self.small is None:
             raise RNNLogicError(
-                f"{self.dataset}: has no small size; leave out --small, or take kinship or umls"
+                f"{self.dataset}: there is no small size; leave out --small, or choose kinship or umls"
             )
         settings = {
             name: merged(own, self.small.settings.get(name, {})) for name, own in self.settings.items()
@@ -91,33 +93,41 @@ class Experiment(BaseModel):
         )
 
     def config(self, text: str, seed: int) -> Config:
-        """The packaged settings with the changes of one name, and a seed."""
+        """The packaged settings with a setting's changes and a seed."""
         name = Setting.parse(text).name
         changes = self.settings[name] | {"seed": seed}
         preset = load_preset(self.dataset, changes.get("variant", "rnnlogic"))
         return changed(preset, changes, f"{self.dataset}.yaml: {name}")
 
     def rotate(self, text: str, dataset: Dataset, seed: int) -> RotatESettings:
-        """The packaged settings of RotatE with the changes of this file; fewer facts are seen more often."""
+        """The packaged settings of RotatE with this file's changes; more epochs for fewer facts."""
         setting, packaged = Setting.parse(text), settings_for(dataset)
         values = packaged.model_dump() | self.settings[ROTATE] | {"seed": seed}
         values |= {"dim": setting.dim or values["dim"], "epochs": values["epochs"] * 100 / setting.facts}
         return make_settings(values, f"{self.dataset}.yaml: {ROTATE}")
 
     def rules_from(self, text: str) -> str | None:
-        """The setting whose rules a setting takes; None if it learns its own."""
+        """The setting whose rules this one takes; None if it learns its own."""
         setting = Setting.parse(text)
         return "ours" if setting.dim and setting.name != ROTATE else self.rules.get(setting.name)
 
     def embedding_from(self, text: str) -> str | None:
-        """The setting whose embedding a setting takes; None if it needs none, or takes the authors'."""
-        setting = Setting.parse(text)
-        is_ours = setting.name in self.settings and setting.name != ROTATE and text not in self.checkpoints
-        variant = self.settings[setting.name].get("variant", "") if is_ours else ""
-        return ROTATE + setting.point() if "emb" in variant else None
+        """The setting whose embedding this one takes; None if it needs none or takes the authors'."""
+        if not self.is_rnnlogic(text) or text in self.checkpoints:
+            return None
+        return ROTATE + Setting.parse(text).point() if self.config(text, 0).has_embedding else None
+
+    def evaluations(self, text: str) -> tuple[tuple[Split, Evidence], ...]:
+        """What is evaluated of a setting or baseline, in this order; only our rules use more evidence."""
+        uses_more = self.is_rnnlogic(text) and not self.config(text, 0).is_plus
+        return EVALUATIONS if uses_more else EVALUATIONS[:2]
+
+    def is_rnnlogic(self, text: str) -> bool:
+        """Whether a setting learns rules or weights; RotatE alone and the baselines do not."""
+        return Setting.parse(text).name in self.settings.keys() - {ROTATE}
 
     def model(self, name: str) -> str:
-        """Under which name the numbers that a setting compares with are published."""
+        """The name under which the numbers to compare a setting with are published."""
         return name if name in self.published else self.settings[name].get("variant", "rnnlogic")
 
 
@@ -129,37 +139,37 @@ def merged(own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where data come from and runs go to, and at which size."""
+    """Where the data are, where runs go, and the size of the experiments."""
 
     data: Path  # a folder for each dataset
     out: Path
     is_small: bool = False
-    anyburl: Path | None = None  # a rule file, for the models that score one
+    anyburl: Path | None = None  # the rule file of the baselines `anyburl` and `anyburl-noisy-or`
 
     def experiment(self, dataset: str) -> Experiment:
-        """The experiment of a dataset, at our size."""
+        """The experiment of a dataset, at this size."""
         return load_experiment(dataset).sized(self.is_small)
 
     def folder(self, dataset: str, text: str, seed: int) -> Path:
-        """Where a run is kept."""
+        """The folder of a run."""
         return self.out / dataset / text / f"seed-{seed}"
 
     def require(self, dataset: str) -> None:
-        """Refuse to go on without the data."""
+        """Raise an error if the data are missing."""
         if not (self.data / dataset).is_dir():
             raise RNNLogicError(
-                f"{self.data / dataset}: there is no such folder; the experiments need the authors' splits,"
-                f" a folder for each dataset, from {SPLITS_FROM}"
+                f"{self.data / dataset}: there is no such folder; download the authors' splits from"
+                f" {SPLITS_FROM} and give the folder that holds them as --data"
             )
 
     def load(self, dataset: str, text: str = "") -> Dataset:
-        """A dataset with the training facts that a setting asks for; all of them without one."""
+        """A dataset with the share of training facts that a setting names; by default with all of them."""
         self.require(dataset)
         return with_share(load_dataset(self.data / dataset), Setting.parse(text).facts / 100)
 
 
 def with_share(dataset: Dataset, share: float) -> Dataset:
-    """A dataset with a random share of the training facts; every larger share holds the smaller ones."""
+    """A dataset with a random share of the training facts; a larger share contains every smaller one."""
     if share == 1:
         return dataset
     order = np.random.default_rng(0).permutation(len(dataset.train))
@@ -167,11 +177,12 @@ def with_share(dataset: Dataset, share: float) -> Dataset:
     return replace(dataset, train=dataset.train[chosen])
 
 
+@cache
 def load_experiment(name: str) -> Experiment:
     """The experiment of a dataset."""
     return Experiment.model_validate(yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8")))
 
 
 def experiment_names() -> list[str]:
-    """Datasets that have an experiment file."""
+    """The datasets with an experiment file."""
     return sorted(path.stem for path in FOLDER.glob("*.yaml") if path != PUBLISHED)

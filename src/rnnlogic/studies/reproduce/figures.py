@@ -1,4 +1,4 @@
-"""Figures of the report: the numbers of finished runs as CSV, and plots of them."""
+"""Figures of the report: the numbers of finished runs as CSV files and plots."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from rnnlogic.runs.reports import has_report, metrics_of, read_report
 from rnnlogic.studies.reproduce.experiment import Bench
-from rnnlogic.studies.reproduce.files import metrics_of, read_json
 from rnnlogic.studies.reproduce.tables import minutes_of
 from rnnlogic.studies.reproduce.targets import FIGURES, datasets_of, point_setting, point_values
 from rnnlogic.studies.reproduce.work import STUDIES
@@ -42,21 +42,21 @@ def _run_points(target: str, bench: Bench) -> Iterator[Point]:
         for setting in figure.settings:
             for value in point_values(figure, bench.is_small):
                 folder = bench.folder(dataset, point_setting(setting, figure.key, value), 0)
-                if (folder / "reports" / "test.json").is_file():
+                if has_report(folder, "test"):
                     valid, test = (metrics_of(folder, split)["mrr"] for split in ("valid", "test"))
                     yield Point(dataset, MODELS[setting], value, test, f"{valid:.4f}", minutes_of([folder]))
 
 
 def _rules_points(bench: Bench) -> Iterator[Point]:
     for dataset in datasets_of("rules", bench.is_small):
-        path = bench.folder(dataset, "ours", 0) / "reports" / STUDIES["rules"]
-        for source, values in read_json(path).items() if path.is_file() else ():
+        folder, name = bench.folder(dataset, "ours", 0), STUDIES["rules"]
+        for source, values in read_report(folder, name).items() if has_report(folder, name) else ():
             named = SOURCES.get(source, f"after EM round {source.removeprefix('round-')}")
             yield from (Point(dataset, named, int(number), mrr) for number, mrr in values.items())
 
 
 def write_csv(path: Path, points: Sequence[Point]) -> None:
-    """The data of a figure."""
+    """Write the data of a figure."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -65,7 +65,7 @@ def write_csv(path: Path, points: Sequence[Point]) -> None:
 
 
 def plot(path: Path, points: Sequence[Point], label: str, is_log: bool) -> bool:
-    """A panel for every dataset, a line for every model; False if matplotlib is not installed."""
+    """Draw a panel for every dataset with a line for every model; False if matplotlib is missing."""
     try:
         import matplotlib
     except ImportError:

@@ -1,9 +1,9 @@
-"""Models that the paper compares with: trained by their means, evaluated by ours. A finished one stays.
+"""The baselines: trained as their authors do, evaluated as our models are. A finished one is not repeated.
 
-A folder holds model.json (settings and minutes), reports/valid.json and test.json, and all ranks beside them,
-so that `rnnlogic compare` takes it. Settings of PyKEEN's models are chosen on validation facts from the grid
-in studies/baselines/pykeen_models.py, with seed 0 for all seeds, and kept in <model>/chosen.json; what was
-tried is in <model>/tried.json, so that a choice that was stopped goes on.
+A folder holds model.json (settings and minutes), the reports of the validation and the test set, and all
+ranks, which `rnnlogic compare` reads. The settings of a PyKEEN model are chosen on the validation set from
+the grid in studies/baselines/pykeen_models.py. Seed 0 chooses for all seeds: <model>/chosen.json has the
+choice, <model>/tried.json what was tried so far, so that an interrupted choice resumes.
 """
 
 from __future__ import annotations
@@ -17,29 +17,25 @@ from typing import Any, Literal
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
+from rnnlogic.base.types import Progress
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
-from rnnlogic.evaluation.files import save_ranks
+from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.rules.formats import read_table
-from rnnlogic.runs.fingerprints import fingerprint
-from rnnlogic.runs.reports import ranks_path
+from rnnlogic.runs.reports import evaluation_name, has_report, read_json, write_json
 from rnnlogic.studies.baselines.confidence import Aggregation, confidence_scorer
 from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fit_differentiable
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
 from rnnlogic.studies.baselines.pykeen_models import MOST_EPOCHS, RECIPES, Trained, grid_of, train_pykeen
-from rnnlogic.studies.reproduce.experiment import CHOICE, Bench, Progress
-from rnnlogic.studies.reproduce.files import read_json, write_json
+from rnnlogic.studies.baselines.threads import torch_threads
+from rnnlogic.studies.reproduce.experiment import CHOICE, EVALUATIONS, Bench
+from rnnlogic.studies.reproduce.variants import keep
 
-SPLITS: tuple[Split, ...] = ("valid", "test")
-SMALL_EPOCHS = {
-    "pykeen": 50,
-    "differentiable": 3,
-}  # at the small size, where one setting is tried, not a grid
+SMALL_EPOCHS = {"pykeen": 50, "differentiable": 3}
 
 
 @dataclass(frozen=True)
 class Job:
-    """One seed of one model."""
+    """One seed of one baseline."""
 
     dataset: Dataset
     model: str
@@ -49,12 +45,12 @@ class Job:
     is_small: bool = False
     rules: Path | None = None
 
-    def show(self, done: int, total: int, mrr: float) -> None:
-        """Tell how far training is."""
-        self.progress(self.model, done, total, f"valid MRR {mrr:.3f}")
+    def show(self, done: int, total: int, note: str = "") -> None:
+        """Pass on the progress of the training."""
+        self.progress(self.model, done, total, note)
 
 
-Made = tuple[Scorer, dict[str, Any]]  # a scorer, and what model.json says of it
+Made = tuple[Scorer, dict[str, Any]]  # a scorer, and its entries in model.json
 
 
 def pathrank(job: Job) -> Made:
@@ -72,22 +68,22 @@ def differentiable(job: Job, model: Literal["neural-lp", "drum"]) -> Made:
 
 
 def pykeen(job: Job) -> Made:
-    """An embedding model; at the small size with the first settings of its grid, else with the best."""
+    """An embedding model with the best settings of its grid; at the small size with the first."""
     epochs = SMALL_EPOCHS["pykeen"] if job.is_small else MOST_EPOCHS
     settings = grid_of(job.model)[0] if job.is_small else _chosen_settings(job)
     trained = train_pykeen(job.model, job.dataset, settings, job.seed, job.show, epochs)
-    return trained.scorer, _told(trained)
+    return trained.scorer, _summary(trained)
 
 
 def _chosen_settings(job: Job) -> dict[str, Any]:
-    """The settings of the grid with the best validation MRR, tried now if they were not before."""
+    """The settings of the grid with the best validation MRR; those not tried yet are tried now."""
     chosen, tried = (job.folder.parent / name for name in CHOICE)
     if not chosen.is_file():
         grid = grid_of(job.model)
         before = read_json(tried)["tried"] if tried.is_file() else []
         outcomes = [outcome for outcome in before if outcome["settings"] in grid]  # the grid may have changed
         for settings in [one for one in grid if one not in [outcome["settings"] for outcome in outcomes]]:
-            outcomes.append(_told(train_pykeen(job.model, job.dataset, settings, 0, job.show)))
+            outcomes.append(_summary(train_pykeen(job.model, job.dataset, settings, 0, job.show)))
             write_json(tried, {"tried": outcomes})
         minutes = sum(outcome["minutes"] for outcome in outcomes)
         best = max(outcomes, key=lambda outcome: outcome["valid_mrr"])
@@ -97,7 +93,7 @@ def _chosen_settings(job: Job) -> dict[str, Any]:
 
 
 def anyburl(job: Job, aggregation: Aggregation) -> Made:
-    """Rules of a file with AnyBURL's figures."""
+    """The rules of a file that AnyBURL wrote."""
     if job.rules is None:
         raise RNNLogicError(f"{job.model} needs --anyburl FILE, a rule file that AnyBURL wrote")
     table, report = read_table(job.rules, job.dataset.vocab, "anyburl")
@@ -116,28 +112,28 @@ MODELS: dict[str, Callable[[Job], Made]] = {
 
 
 def run_other(bench: Bench, dataset: str, model: str, seed: int, progress: Progress) -> Path:
-    """Train and evaluate one seed of one model."""
+    """Train and evaluate one seed of one baseline."""
     folder = bench.folder(dataset, model, seed)
     return run_job(Job(bench.load(dataset), model, seed, folder, progress, bench.is_small, bench.anyburl))
 
 
 def run_job(job: Job) -> Path:
-    """Train, evaluate, write; nothing if all is there."""
-    reports = [job.folder / "reports" / f"{split}.json" for split in SPLITS]
-    if all(report.is_file() for report in reports):
+    """Train, evaluate and write, unless all reports are there."""
+    evaluations = EVALUATIONS[:2]
+    if all(has_report(job.folder, evaluation_name(*one)) for one in evaluations):
         return job.folder
     began = time.monotonic()
-    scorer, about = MODELS[job.model](job)
-    minutes = round((time.monotonic() - began) / 60, 3)
-    write_json(job.folder / "model.json", {"model": job.model, "seed": job.seed, "minutes": minutes, **about})
-    for split, path in zip(SPLITS, reports, strict=True):
-        report = evaluate(scorer, job.dataset, split)
-        save_ranks(ranks_path(job.folder, split), report, fingerprint(job.dataset))
-        write_json(path, report.as_dict())
+    with torch_threads(default_threads()):
+        scorer, about = MODELS[job.model](job)
+        minutes = round((time.monotonic() - began) / 60, 3)
+        about = {"model": job.model, "seed": job.seed, "minutes": minutes, **about}
+        write_json(job.folder / "model.json", about)
+        for split, evidence in evaluations:
+            keep(job.folder, evaluate(scorer, job.dataset, split, evidence), job.dataset)
     return job.folder
 
 
-def _told(trained: Trained) -> dict[str, Any]:
+def _summary(trained: Trained) -> dict[str, Any]:
     return {
         "settings": trained.settings,
         "epochs": trained.epochs,

@@ -1,4 +1,4 @@
-"""Many commands side by side, each a process with a log of its own; one that fails does not stop the rest."""
+"""Run many commands side by side, each as a process with its own log; a failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from enum import StrEnum
 from pathlib import Path
 
 POLL = 0.2  # seconds between two looks at the processes
-PATIENCE = 20.0  # seconds that a process has to end after Ctrl-C
+PATIENCE = 20.0  # seconds for a process to exit after Ctrl-C
 
 
 class State(StrEnum):
-    """How far a task is."""
+    """The state of a task."""
 
     waiting = "waiting"
     running = "running"
@@ -27,20 +27,20 @@ class State(StrEnum):
 
 @dataclass
 class Task:
-    """A command that leaves files behind; run once those it needs are done."""
+    """A command that writes files; it starts when the tasks that it needs are done."""
 
     name: str
     command: list[str]
     log: Path
-    is_done: Callable[[], bool]  # looks at the files, so that finished work is not done again
+    is_done: Callable[[], bool]  # looks for the files, so that finished work is not repeated
     needs: tuple[str, ...] = ()
-    environment: Mapping[str, str] = field(default_factory=dict)  # besides our own
+    environment: Mapping[str, str] = field(default_factory=dict)  # added to our own
     state: State = State.waiting
     seconds: float = 0.0
     reason: str = ""  # why it failed or was skipped
 
     def last_line(self) -> str:
-        """What it said last."""
+        """The last line of its log."""
         if not self.log.is_file():
             return ""
         lines = self.log.read_text(encoding="utf-8", errors="replace").split("\n")
@@ -58,9 +58,9 @@ class _Running:
 
 
 def run_tasks(tasks: Sequence[Task], jobs: int, show: Show = lambda _: None) -> None:
-    """Run all tasks, at most `jobs` at once, in order; states and times are left in the tasks.
+    """Run all tasks in order, at most `jobs` at a time; the tasks keep their states and times.
 
-    Ctrl-C is passed on to the processes, which have time to save their work, and then raised.
+    Ctrl-C is passed on to the processes, which get time to save their work, and is then raised.
     """
     by_name = {task.name: task for task in tasks}
     for task in tasks:
@@ -96,7 +96,7 @@ def _start_or_skip(task: Task, by_name: dict[str, Task], running: list[_Running]
 def _start(task: Task) -> _Running:
     task.log.parent.mkdir(parents=True, exist_ok=True)
     with task.log.open("wb") as log:
-        # a session of its own: Ctrl-C reaches it through us only, once
+        # In its own session the process gets Ctrl-C from us only, and only once.
         process = subprocess.Popen(
             task.command,
             stdout=log,

@@ -1,4 +1,4 @@
-"""Numbers of other methods as the paper reports them: published.yaml."""
+"""The numbers that the paper reports for other methods: published.yaml."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Method(BaseModel):
 
     name: str
     kind: Literal["embedding", "rules"]
-    ours: str | None = None  # the folder of our own runs below runs/experiments/<dataset>
+    ours: str | None = None  # the baseline that runs it here; also its folder below <out>/<dataset>
 
 
 class Published(BaseModel):
@@ -28,11 +28,11 @@ class Published(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     source: str
-    tables: dict[str, str]  # where each dataset stands
+    tables: dict[str, str]  # the paper's tables for each dataset
     methods: dict[str, Method]
     results: dict[str, dict[Side, dict[str, dict[str, float | str]]]]
 
 
 def load_published() -> Published:
-    """What the paper reports for the methods that it compares with."""
+    """Read published.yaml."""
     return Published.model_validate(yaml.safe_load(PUBLISHED.read_text(encoding="utf-8")))

@@ -1,4 +1,4 @@
-"""Run what some targets need, several experiments at a time, each in a process of its own."""
+"""Run the work of some targets, several experiments at a time, each in its own process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LOGS = "logs"  # below the folder of the runs
 
 
 def tasks_of(works: Sequence[Work], bench: Bench, jobs: int) -> list[Task]:
-    """A task for each piece of work; the cores are shared out among those that run at once."""
+    """A task for each piece of work; those that run at the same time share the cores."""
     threads = str(max(1, default_threads() // jobs))
     environment = {THREADS_VARIABLE: threads, "OMP_NUM_THREADS": threads, "PYTHONUNBUFFERED": "1"}
     return [
@@ -32,7 +32,7 @@ def tasks_of(works: Sequence[Work], bench: Bench, jobs: int) -> list[Task]:
 
 
 def arguments(bench: Bench) -> list[str]:
-    """The bench as arguments of the command line."""
+    """The bench as command line arguments."""
     given = ["--data", str(bench.data), "--out", str(bench.out)]
     given += ["--small"] * bench.is_small
     return given + (["--anyburl", str(bench.anyburl)] if bench.anyburl else [])
@@ -41,9 +41,9 @@ def arguments(bench: Bench) -> list[str]:
 def reproduce(
     asked: Sequence[Work], bench: Bench, jobs: int, again: bool = False, show: Show = lambda _: None
 ) -> list[Task]:
-    """Do all that is asked and what it needs, unless it is done; tasks tell what became of it.
+    """Do the work that is asked for and all that it needs, unless it is done; the tasks say how it went.
 
-    With `again` what is asked is done in any case.
+    With `again`, work that is asked for is done even if it is finished.
     """
     works = with_needed(asked, bench)
     for dataset in dict.fromkeys(work.dataset for work in works):
@@ -55,6 +55,6 @@ def reproduce(
     return tasks
 
 
-def report_path(bench: Bench, wanted: Path | None) -> Path:
-    """Where the report goes if nobody says otherwise."""
+def page_path(bench: Bench, wanted: Path | None) -> Path:
+    """Where the report goes: by default below the run folders."""
     return wanted or bench.out / "report" / "results.md"

@@ -1,4 +1,4 @@
-"""Studies of a finished run: rules by who chose them, and the rules that explain most, with examples."""
+"""Studies of a finished run: how good the rules of each source are, and which rules explain right answers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
 from rnnlogic.base.executor import default_threads
+from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.learn import fit_predictor, load_parameters, new_generator
 from rnnlogic.learning.result import unpack_rules
@@ -19,7 +20,6 @@ from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
-from rnnlogic.studies.reproduce.experiment import Progress
 
 NUMBERS, SMALL_NUMBERS = (10, 50, 100, 200), (10, 100)  # rules per relation
 CASE_CANDIDATES, CASE_RELATIONS, CASE_RULES, CASE_FACTS = 15, 5, 4, 40
@@ -27,7 +27,7 @@ CASE_SHARE = 0.1  # of the test answers that a rule must reach
 
 
 def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, dict[str, float]]:
-    """Test MRR of the best N rules per relation by the miner, and by the generator before and after EM.
+    """Test MRR of the best N rules per relation from the miner and from the generator before and after EM.
 
     The same predictor is trained on each set of rules; evidence train.
     """
@@ -46,7 +46,7 @@ def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, d
 
 
 def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
-    """(who chose, rules) for the miner, the pre-trained generator, and the generator after every round."""
+    """(source, rules) of the miner, the pre-trained generator, and the generator after every round."""
     config, dataset = run.config(), run.dataset()
     mined = run.load("mined")
     assert mined is not None
@@ -62,14 +62,14 @@ def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
 
 @dataclass
 class Explained:
-    """What one rule explains."""
+    """The answers that one rule explains."""
 
     rule: str
     weight: float
     reached: int = 0  # test answers that it reaches
-    first: int = 0  # of these: ranked first
+    first: int = 0  # those of them that are ranked first
     example: dict[str, Any] = field(default_factory=dict)
-    best: float = -np.inf  # largest contribution to an answer ranked first: the example
+    best: float = -np.inf  # its contribution to the example: the largest to an answer ranked first
 
     def add(self, explanation: Explanation, contribution: Contribution) -> None:
         """Count an answer that the rule reaches."""
@@ -88,10 +88,10 @@ class Explained:
 
 
 def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
-    """For some relations: the heaviest of the rules that reach a share of the right answers.
+    """For some relations, the heaviest rules among those that reach a share of the right answers.
 
-    Evidence train. Of the relations with most test facts those are taken whose answers are ranked first most
-    often, among the first CASE_FACTS test facts of each.
+    Evidence train. Of the relations with the most test facts, it takes those whose answers are ranked first
+    most often, among the first CASE_FACTS test facts of each.
     """
     model = RNNLogic.load(folder)
     vocab, test = model.dataset.vocab, model.dataset.test
@@ -108,14 +108,14 @@ def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
                 rules.setdefault(one.rule, Explained(one.rule, one.weight)).add(explanation, one)
         common = [rule for rule in rules.values() if rule.first and rule.reached >= CASE_SHARE * len(facts)]
         heaviest = sorted(common, key=lambda rule: -rule.weight)[:CASE_RULES]
-        found = {"facts": len(facts), "first": first, "rules": [_told(rule) for rule in heaviest]}
+        found = {"facts": len(facts), "first": first, "rules": [_summary(rule) for rule in heaviest]}
         cases.append((first, vocab.relations[relation], found))
         progress("case study", done + 1, CASE_CANDIDATES, vocab.relations[relation])
     best = sorted(cases, key=lambda case: -case[0])[:CASE_RELATIONS]
     return {relation: found for first, relation, found in best if first}
 
 
-def _told(rule: Explained) -> dict[str, Any]:
+def _summary(rule: Explained) -> dict[str, Any]:
     return {
         "rule": rule.rule,
         "weight": round(rule.weight, 4),

@@ -1,4 +1,4 @@
-"""Lines of the report's tables: our mean and deviation over seeds beside the published number."""
+"""Lines of the report's tables: our mean and deviation over seeds, and the published number."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
-from rnnlogic.studies.reproduce.files import metrics_of, read_json
+from rnnlogic.runs.reports import has_report, metrics_of, read_json, read_report
 
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
-ABOUT = ("model.json", "embedding/about.json")  # where a folder tells its minutes
+ABOUT = ("model.json", "embedding/about.json")  # files with the minutes of a fit
 
 
 def runs_of(out: Path, dataset: str, setting: str) -> list[Path]:
-    """Finished run folders with a test report, by seed."""
-    folders = (out / dataset / setting).glob("seed-*")
-    done = (folder for folder in folders if (folder / "reports" / "test.json").is_file())
+    """The run folders with a test report, by seed."""
+    done = (folder for folder in (out / dataset / setting).glob("seed-*") if has_report(folder, "test"))
     return sorted(done, key=lambda folder: int(folder.name.removeprefix("seed-")))
 
 
 def spread(values: Sequence[float], metric: str = "mrr") -> str:
-    """Mean, and deviation where there are several."""
+    """The mean, with the standard deviation if there are several values."""
     digits = 1 if metric == "mr" else 3
     text = f"{mean(values):.{digits}f}"
     return f"{text} ± {stdev(values):.{digits}f}" if len(values) > 1 else text
@@ -29,7 +28,7 @@ def spread(values: Sequence[float], metric: str = "mrr") -> str:
 def cells(
     folders: Sequence[Path], published: Mapping[str, float], report: str = "test", side: str = "both"
 ) -> list[str]:
-    """A cell for every metric: ours (published); `-` where we have none."""
+    """A cell for every metric: ours (published); `-` if it was not run."""
     reports = [metrics_of(folder, report, side) for folder in folders]
     ours = [spread([one[metric] for one in reports], metric) if reports else "-" for metric in METRICS]
     shown = [f" ({published[metric]:g})" if metric in published else "" for metric in METRICS]
@@ -37,12 +36,10 @@ def cells(
 
 
 def minutes_of(folders: Sequence[Path]) -> str:
-    """Mean minutes of fit (or training) and test evaluation; of a choice of settings, what it took in all."""
+    """Mean minutes of fit and test evaluation; if settings were chosen, the minutes of the choice as well."""
     if not folders:
         return "-"
-    spent = [
-        fit_minutes(folder) + read_json(folder / "reports/test.json")["seconds"] / 60 for folder in folders
-    ]
+    spent = [fit_minutes(folder) + read_report(folder, "test")["seconds"] / 60 for folder in folders]
     chosen = folders[0].parent / "chosen.json"
     choice = f" (+ {read_json(chosen)['minutes_of_choice']:.1f})" if chosen.is_file() else ""
     return f"{mean(spent):.1f}{choice}"
@@ -56,5 +53,5 @@ def fit_minutes(folder: Path) -> float:
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a table in Markdown."""
+    """The lines of a Markdown table."""
     return ["", *(f"| {' | '.join(row)} |" for row in (headers, ["---"] * len(headers), *rows))]

@@ -1,4 +1,4 @@
-"""What can be reproduced: the paper's tables and figures, and the work that each of them needs."""
+"""The targets: the paper's tables and figures, and the work behind each of them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from rnnlogic.studies.reproduce.work import Work, named_works
 
 SMALL = ("kinship", "umls")
 VARIANTS = ("rotate", "ours", "emb", "plus", "plus-emb")
-ABLATION = "alone"  # settings of the ablation begin with it
-SCRATCH = "scratch"  # those of EM and REINFORCE without mined rules
+ABLATION = "alone"  # prefix of the ablation's settings
+SCRATCH = "scratch"  # prefix of the settings that train without mined rules
 OPTIMISERS = {
     "ours": "EM",
     "reinforce": "REINFORCE",
@@ -27,12 +27,12 @@ class Target(NamedTuple):
 
     title: str
     datasets: tuple[str, ...]
-    side: Side | None = None  # of a table of all methods
-    about: str = ""  # what the report says of it
+    side: Side | None = None  # set for a table of all methods: the queries that it counts
+    about: str = ""  # the text below the title
 
 
 class Points(NamedTuple):
-    """What a figure varies."""
+    """The points of a figure: some settings with different values of one key."""
 
     settings: tuple[str, ...]
     key: str
@@ -49,33 +49,35 @@ TARGETS = {
     "table4": Target(
         "Table 4: REINFORCE against EM",
         SMALL,
-        about="W/o emb. Both begin with a generator that was pre-trained on mined rules, replay these in"
-        " every round, and end with a thousand rules a relation or more. From scratch: no mined rules, a"
-        " generator that knows nothing at first, 500 rules a relation.",
+        about="RNNLogic w/o emb. Both start from a generator that was pre-trained on mined rules, replay"
+        " these rules in every round, and end with at least a thousand rules per relation. From scratch: no"
+        " mined rules, an untrained generator, 500 rules per relation.",
     ),
     "rules": Target(
         "Figure: number of rules per relation",
         SMALL,
-        about="The same predictor w/o emb. on the best rules by the miner's quality, and by the prior of the"
-        " generator before and after EM.",
+        about="The same predictor w/o emb. on the best rules by the miner's quality and by the generator's"
+        " prior, before and after EM.",
     ),
     "facts": Target(
         "Figure: share of training facts",
         SMALL,
-        about="A share of the training facts, chosen at random; those left out are filtered in ranking.",
+        about="A random share of the training facts; those left out are still filtered in ranking.",
     ),
     "dimension": Target(
         "Figure: embedding dimension",
         ("kinship",),
-        about="RNNLogic with emb. takes the rules of the run w/o emb. and learns weights for each embedding.",
+        about="RNNLogic with emb. takes the rules of the run w/o emb. and learns their weights for each"
+        " embedding.",
     ),
     "case": Target(
         "Case study: which rules explain right answers",
         ("fb15k-237", "umls"),
-        about="RNNLogic w/o emb., seed 0. Of the 15 relations with most test facts the 5 with most answers"
-        " ranked first, among 40 test facts each; of these the heaviest rules that reach at least a tenth of"
-        " the test answers: how many each reaches, how many of them are ranked first, and one with its"
-        " path in the training facts. Freebase's names of relations are cut to their last part.",
+        about="RNNLogic w/o emb., seed 0. Of the 15 relations with the most test facts, these are the 5 with"
+        " the most answers ranked first, among up to 40 test facts each. Shown are the heaviest rules that"
+        " reach at least a tenth of the test answers: how many each reaches, how many of those are ranked"
+        " first, and one example with its path in the training facts. Of Freebase's relation names only the"
+        " last part is shown.",
     ),
     "ablation": Target(
         "Ablation: the parts of RNNLogic+",
@@ -100,12 +102,12 @@ FIGURES = {
 
 
 def datasets_of(target: str, is_small: bool) -> tuple[str, ...]:
-    """The datasets of a target; at the small size always small ones."""
+    """The datasets of a target; at the small size only Kinship and UMLS."""
     return SMALL_DATASETS.get(target, SMALL) if is_small else TARGETS[target].datasets
 
 
 def point_setting(setting: str, key: str, value: int) -> str:
-    """The setting of a point; with all facts it is the setting itself."""
+    """The setting of a point; with all facts, the setting itself."""
     return setting if (key, value) == ("facts", 100) else f"{setting}@{key}={value}"
 
 
@@ -115,7 +117,7 @@ def point_values(figure: Points, is_small: bool) -> tuple[int, ...]:
 
 
 def table_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
-    """Our four variants, RotatE, and the models of others that the experiment file names; all seeds."""
+    """Our four variants, RotatE, and the baselines that the experiment file names; all seeds."""
     for dataset in datasets_of(target, bench.is_small):
         experiment = bench.experiment(dataset)
         for setting in (*VARIANTS, *experiment.baselines):
@@ -123,14 +125,14 @@ def table_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
 
 
 def optimiser_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
-    """EM and REINFORCE, with and without a head start."""
+    """EM and REINFORCE, with and without mined rules."""
     for dataset in datasets_of(target, bench.is_small):
         for setting in OPTIMISERS:
             yield from named_works(f"{dataset}/{setting}", bench, seeds)
 
 
 def figure_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
-    """Every point, seed 0."""
+    """Every point of a figure, seed 0."""
     del seeds
     figure = FIGURES[target]
     for dataset in datasets_of(target, bench.is_small):
@@ -147,7 +149,7 @@ def study_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
 
 
 def ablation_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
-    """RNNLogic+ without its linear part, and without one thing more."""
+    """RNNLogic+ without its linear part, with one thing changed at a time."""
     del seeds
     for dataset in datasets_of(target, bench.is_small):
         for setting in bench.experiment(dataset).settings:
@@ -169,9 +171,9 @@ WORKS: dict[str, Callable[[str, Bench, int | None], Iterator[Work]]] = {
 
 
 def works_of(targets: list[str], bench: Bench, seeds: int | None) -> list[Work]:
-    """The work of some targets (all targets if none are named), each once; what it needs is left out.
+    """The work of some targets (of all if none is named), each once, without what it needs.
 
-    A target is the name of a table or figure, or `DATASET/SETTING`, such as `umls/plus-emb`.
+    A target is the name of a table or figure, or a row `DATASET/SETTING` such as `umls/plus-emb`.
     """
     works: list[Work] = []
     for target in targets or list(TARGETS):

@@ -1,7 +1,7 @@
-"""Our own settings: fit, and evaluate test facts once. A finished run is not done again.
+"""Our own settings: fit a model and evaluate it. A finished run is not repeated.
 
-Settings are chosen on validation facts; test facts are evaluated with evidence train and (but for RNNLogic+)
-train+valid. A setting that needs an embedding takes that of the setting rotate, same seed.
+Settings were chosen on the validation set; the test set is evaluated once. A setting that needs an embedding
+takes the one that the setting `rotate` trained with the same seed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Progress
 from rnnlogic.data.dataset import Dataset, Evidence
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.files import load_authors_checkpoint
@@ -21,21 +22,13 @@ from rnnlogic.evaluation.files import save_ranks
 from rnnlogic.evaluation.report import Report
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.fingerprints import fingerprint
-from rnnlogic.runs.folder import Run
-from rnnlogic.runs.reports import ranks_path
-from rnnlogic.studies.reproduce.experiment import ROTATE, Bench, Progress, Setting
-from rnnlogic.studies.reproduce.files import write_json
-
-REPORTS: tuple[tuple[str, Split, Evidence], ...] = (
-    ("valid", "valid", "train"),
-    ("test", "test", "train"),
-    ("test-train+valid", "test", "train+valid"),
-)
+from rnnlogic.runs.reports import evaluation_name, has_report, ranks_path, write_report
+from rnnlogic.studies.reproduce.experiment import ROTATE, Bench, Setting
 
 
 @dataclass(frozen=True)
 class OnFacts:
-    """A scorer that sees the facts of a graph only, whichever graph it is asked about."""
+    """A scorer that always looks at the facts of its own graph."""
 
     scorer: Scorer
     graph: Graph
@@ -43,13 +36,13 @@ class OnFacts:
     def score(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
     ) -> NDArray[np.float64]:
-        """Scores from the facts of the own graph."""
+        """Scores [B, E] from the facts of its own graph."""
         del graph
         return self.scorer.score(self.graph, heads, relations)
 
 
 def measure(scorer: Scorer, seen: Dataset, whole: Dataset, split: Split, evidence: Evidence) -> Report:
-    """A report; training facts that were left out are no evidence, but known: they are not ranked."""
+    """Evaluate a scorer; training facts that were left out are not evidence, but are filtered."""
     return evaluate(OnFacts(scorer, seen.graph(evidence)), whole, split, evidence)
 
 
@@ -69,17 +62,17 @@ def run_variant(bench: Bench, dataset: str, text: str, seed: int, progress: Prog
         rules=None if taken is None else bench.folder(dataset, taken, seed),
         generate=taken is None,
     )
-    run = Run.open(folder)
-    for name, split, evidence in REPORTS[:2] if config.is_plus else REPORTS:
-        if run.report(name) is None:
-            run.save_report(name, measure(model.scorer, seen, whole, split, evidence).as_dict())
+    for split, evidence in experiment.evaluations(text):
+        name = evaluation_name(split, evidence)
+        if not has_report(folder, name):
+            write_report(folder, name, measure(model.scorer, seen, whole, split, evidence).as_dict())
     return folder
 
 
 def embedding_for(
     bench: Bench, dataset: str, text: str, seed: int, progress: Progress
 ) -> RotatE | Path | None:
-    """The authors' checkpoint where the setting names one, else our own of the same seed, if any."""
+    """The authors' checkpoint if the setting names one, else our own of the same seed if it needs one."""
     experiment = bench.experiment(dataset)
     own = experiment.embedding_from(text)
     if own is not None:
@@ -92,14 +85,17 @@ def embedding_for(
 
 
 def run_rotate(bench: Bench, dataset: str, text: str, seed: int, progress: Progress) -> Path:
-    """Train and evaluate RotatE alone, which looks at no evidence."""
-    folder, seen = bench.folder(dataset, text, seed), bench.load(dataset, text)
-    settings = bench.experiment(dataset).rotate(text, seen, seed)
-    embedding = RotatE.fit(seen, settings, folder / "embedding", progress)
-    for name, split, evidence in REPORTS[:2]:
-        path = folder / "reports" / f"{name}.json"
-        if not path.is_file():
-            report = measure(embedding, seen, bench.load(dataset), split, evidence)
-            save_ranks(ranks_path(folder, name), report, fingerprint(seen))
-            write_json(path, report.as_dict())
+    """Train and evaluate RotatE alone."""
+    experiment, folder = bench.experiment(dataset), bench.folder(dataset, text, seed)
+    seen, whole = bench.load(dataset, text), bench.load(dataset)
+    embedding = RotatE.fit(seen, experiment.rotate(text, seen, seed), folder / "embedding", progress)
+    for split, evidence in experiment.evaluations(text):
+        if not has_report(folder, evaluation_name(split, evidence)):
+            keep(folder, measure(embedding, seen, whole, split, evidence), seen)
     return folder
+
+
+def keep(folder: Path, report: Report, dataset: Dataset) -> None:
+    """Write a report and its ranks, so that `rnnlogic compare` works without the model."""
+    save_ranks(ranks_path(folder, report.split, report.evidence), report, fingerprint(dataset))
+    write_report(folder, evaluation_name(report.split, report.evidence), report.as_dict())

@@ -1,39 +1,32 @@
-"""One piece of work: a seed of a setting or of another model, or a study of a finished run."""
+"""One piece of work: a seed of a setting or baseline, or a study of a finished run."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.studies.reproduce.experiment import (
-    CHOICE,
-    OTHERS,
-    PYKEEN,
-    ROTATE,
-    Bench,
-    Progress,
-    Setting,
-    experiment_names,
-)
-from rnnlogic.studies.reproduce.files import write_json
+from rnnlogic.base.types import Progress
+from rnnlogic.runs.reports import evaluation_name, has_report, report_path, write_report
+from rnnlogic.studies.reproduce.experiment import CHOICE, OTHERS, PYKEEN, Bench, Setting, experiment_names
 
-STUDIES = {"rules": "rules_per_relation.json", "case": "case.json"}  # file of the report
+STUDIES = {"rules": "rules_per_relation", "case": "case"}  # study -> name of its report
 
 
 class Work(NamedTuple):
-    """What one process does."""
+    """The work of one process."""
 
     dataset: str
-    setting: str  # of the experiment file, with a point of a figure or not; or another model
+    setting: str  # of the experiment file, perhaps with the point of a figure; or a baseline
     seed: int = 0
-    study: str = ""  # of a finished run
+    study: str = ""  # a key of STUDIES; empty for the run itself
 
     @property
     def name(self) -> str:
-        """For people and for `parse`: `kinship/ours/0`, `kinship/ours/0/rules`."""
+        """Such as `kinship/ours/0` or `kinship/ours/0/rules`; `parse` reads it."""
         return "/".join([self.dataset, self.setting, str(self.seed), *filter(None, [self.study])])
 
     @classmethod
@@ -47,28 +40,24 @@ class Work(NamedTuple):
         return bench.folder(self.dataset, self.setting, self.seed)
 
     def is_done(self, bench: Bench) -> bool:
-        """Whether what it leaves behind is there: the report that is written last."""
-        experiment, reports = bench.experiment(self.dataset), self.folder(bench) / "reports"
+        """Whether the report that is written last is there."""
         if self.study:
-            return (reports / STUDIES[self.study]).is_file()
-        name = Setting.parse(self.setting).name
-        is_rnnlogic = name in experiment.settings and name != ROTATE
-        is_plus = is_rnnlogic and "plus" in experiment.settings[name].get("variant", "")
-        last = "test-train+valid" if is_rnnlogic and not is_plus else "test"
-        return (reports / f"{last}.json").is_file()
+            return has_report(self.folder(bench), STUDIES[self.study])
+        last = bench.experiment(self.dataset).evaluations(self.setting)[-1]
+        return has_report(self.folder(bench), evaluation_name(*last))
 
     def needs(self, bench: Bench) -> list[Work]:
-        """What must be done before."""
+        """The work that must be done first."""
         if self.study:
             return [self._replace(study="")]
-        if self.setting in PYKEEN:  # seed 0 chooses the settings of all
+        if self.setting in PYKEEN:  # seed 0 chooses the settings for all seeds
             return [self._replace(seed=0)] if self.seed else []
         experiment = bench.experiment(self.dataset)
         before = (experiment.rules_from(self.setting), experiment.embedding_from(self.setting))
         return [Work(self.dataset, setting, self.seed) for setting in before if setting is not None]
 
     def perform(self, bench: Bench, progress: Progress) -> None:
-        """Do it; what is finished already stays."""
+        """Do the work; what is already finished is kept."""
         if self.study:
             self._perform_study(bench, progress)
         elif Setting.parse(self.setting).name in bench.experiment(self.dataset).settings:
@@ -89,12 +78,12 @@ class Work(NamedTuple):
             result = rules_study(folder, bench.is_small, progress)
         else:
             result = case_study(folder, progress)
-        write_json(folder / "reports" / STUDIES[self.study], result)
+        write_report(folder, STUDIES[self.study], result)
 
     def forget(self, bench: Bench) -> None:
-        """Remove what it left behind, so that it is done again."""
+        """Remove the results, so that the work is done again."""
         if self.study:
-            (self.folder(bench) / "reports" / STUDIES[self.study]).unlink(missing_ok=True)
+            report_path(self.folder(bench), STUDIES[self.study]).unlink(missing_ok=True)
         else:
             shutil.rmtree(self.folder(bench), ignore_errors=True)
         if self.setting in PYKEEN and self.seed == 0:
@@ -103,26 +92,23 @@ class Work(NamedTuple):
 
 
 def named_works(text: str, bench: Bench, seeds: int | None) -> list[Work]:
-    """All seeds of `kinship/ours`."""
+    """All seeds of a row such as `kinship/ours`."""
     dataset, _, setting = text.partition("/")
     if dataset not in experiment_names():
         raise UnknownNameError("dataset", dataset, experiment_names())
     experiment = bench.experiment(dataset)
     known = [*experiment.settings, *OTHERS]
     if Setting.parse(setting).name not in known:
-        raise RNNLogicError(f"{text}: {dataset} has the settings {', '.join(known)}")
+        raise RNNLogicError(f"{text}: {dataset} has no such setting; choose one of {', '.join(known)}")
     return [Work(dataset, setting, seed) for seed in range(seeds or experiment.seeds)]
 
 
 def with_needed(works: Sequence[Work], bench: Bench) -> list[Work]:
-    """The same with all that they need, each once, before those that need it."""
-    ordered: dict[Work, None] = {}
-
-    def add(work: Work) -> None:
-        for needed in work.needs(bench):
-            add(needed)
-        ordered.setdefault(work)
-
-    for work in works:
-        add(work)
-    return list(ordered)
+    """The work and all that it needs, each once and after what it needs itself."""
+    needs: dict[Work, list[Work]] = {}
+    found = list(works)
+    for work in found:  # grows on the way
+        if work not in needs:
+            needs[work] = work.needs(bench)
+            found += needs[work]
+    return list(TopologicalSorter(needs).static_order())
