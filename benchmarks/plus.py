@@ -25,8 +25,8 @@ from torch import Tensor
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.learning.result import Learned
 from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.plus.examples import Examples
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork
@@ -43,7 +43,7 @@ class Work(NamedTuple):
     """What both are trained on."""
 
     graph: Graph
-    learned: Learned
+    learned: RuleScorer
     blocks: list[NDArray[np.int32]]  # queries [q, 3] of one relation each
 
 
@@ -150,7 +150,9 @@ def work_of(folder: str, rules: int, batches: int, queries: int) -> Work:
     """Some queries of the most frequent relations of a run."""
     run = Run.open(folder)
     graph = run.dataset().graph("train")
-    learned = strongest_rules(run.learned(), rules, lambda kept: np.full(len(kept), 0.1))
+    whole = run.learned()
+    kept = strongest(whole.rules, whole.weights, rules)
+    learned = RuleScorer(whole.rules[kept], np.full(len(kept), 0.1), whole.feature)
     asked = training_queries(graph, queries, seed=0)
     frequent = np.argsort([-len(graph.edges(r)[0]) for r in range(2 * graph.num_relations)], kind="stable")
     return Work(graph, learned, [asked[asked[:, 1] == r] for r in frequent[:batches]])

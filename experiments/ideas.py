@@ -21,9 +21,9 @@ from scipy.special import softmax
 from rnnlogic.base.executor import default_threads
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.learning.learn import fit_predictor
 from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -102,8 +102,7 @@ def try_turned(model: RNNLogic) -> None:
         kept = np.concatenate(best)
         kept = kept[confidence[kept] >= least]
         rules = own | new[np.sort(kept)]
-        weights = fit_predictor(model.dataset, rules, model.config, threads)
-        scorer = RuleScorer(rules, weights, model.config.predictor.feature, threads)
+        scorer = RuleScorer.fit(Task(model.dataset, rules, model.config, threads))
         print(
             f"PCA confidence >= {least}: {len(rules) - len(own):,} added: MRR {mrr(scorer, model):.4f}",
             flush=True,

@@ -15,11 +15,11 @@ import resource
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.generator.threads import torch_threads
 from rnnlogic.learning.em import EMState, em_round
-from rnnlogic.learning.learn import load_parameters, new_generator
+from rnnlogic.learning.learn import new_generator, with_parameters
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
@@ -27,9 +27,9 @@ from rnnlogic.runs.reports import write_report
 
 PARTS = {  # function -> what it does; none of them calls another one
     "generate": "beam search for rules",
-    "build_problem": "ground the training queries",
+    "examples": "ground the training queries",
     "fit_weights": "fit the predictor",
-    "select": "E-step: H and selections",
+    "__call__": "E-step: H and selections",
     "fit_generator": "M-step: train the generator",
     "evaluate": "validation MRR",
 }
@@ -40,12 +40,12 @@ def profile(run: Run) -> dict[str, float]:
     config, dataset = run.config(), run.dataset()
     arrays = run.load("pretrained")
     assert arrays is not None, "the run has no pre-trained generator yet"
-    generator = load_parameters(new_generator(dataset, config), arrays)
+    generator = with_parameters(new_generator(dataset, config), arrays)
     state = EMState(0, generator, RuleSet.from_rules([]), np.zeros(0))
-    torch.set_num_threads(1)
     profiler = cProfile.Profile()
     profiler.enable()
-    _, info = em_round(state, dataset.graph("train"), config, threads=1)
+    with torch_threads(1):
+        _, info = em_round(state, dataset.graph("train"), config, threads=1)
     scorer = RuleScorer(info.rules, info.weights, config.predictor.feature, threads=1)
     evaluate(scorer, dataset, "valid", most_facts=config.em.valid_facts)
     profiler.disable()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnlogic.studies.baselines.threads import torch_threads
+from rnnlogic.generator.threads import torch_threads
 
 
 @pytest.fixture(autouse=True)

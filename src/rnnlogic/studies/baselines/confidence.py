@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Candidates, Grounder
+from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
+from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -47,13 +48,12 @@ class MaxScorer:
 
     def _values(self, found: Candidates) -> NDArray[np.float64]:
         """A number of LOOK_AT digits for each candidate [c], the most confident rule first."""
-        candidate = np.repeat(np.arange(len(found.entity)), np.diff(found.ptr))
-        place = self._place[found.rule]
+        candidate = np.repeat(np.arange(len(found.entity)), np.diff(found.candidate_ptr))
+        place = self._place[found.rule_id]
         order = np.lexsort((-place, candidate))  # candidates keep their order
-        nth = np.arange(len(order)) - found.ptr[candidate]
+        nth = np.arange(len(order)) - found.candidate_ptr[candidate]
         digits = np.where(nth < LOOK_AT, place[order] * self._base ** (LOOK_AT - 1.0 - nth), 0.0)
-        values: NDArray[np.float64] = np.add.reduceat(digits, found.ptr[:-1])
-        return values
+        return sums_by_candidate(digits, found.candidate_ptr)
 
 
 def confidence_scorer(

@@ -16,10 +16,10 @@ from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.generator.threads import torch_threads
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.studies.baselines.drum import DRUM
 from rnnlogic.studies.baselines.neural_lp import NeuralLP
-from rnnlogic.studies.baselines.threads import torch_threads
 from rnnlogic.studies.baselines.walks import Edges, Questions, edges_of
 
 SMALLEST = 1e-10  # probability of an answer that no walk reaches

@@ -20,13 +20,13 @@ from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
+from rnnlogic.generator.threads import torch_threads
 from rnnlogic.rules.formats import read_table
 from rnnlogic.runs.reports import evaluation_name, has_report, read_json, write_json
 from rnnlogic.studies.baselines.confidence import Aggregation, confidence_scorer
 from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fit_differentiable
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
 from rnnlogic.studies.baselines.pykeen_models import MOST_EPOCHS, RECIPES, Trained, grid_of, train_pykeen
-from rnnlogic.studies.baselines.threads import torch_threads
 from rnnlogic.studies.reproduce.experiment import CHOICE, EVALUATIONS, Bench
 from rnnlogic.studies.reproduce.variants import keep
 

@@ -13,12 +13,12 @@ from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.learn import fit_predictor, load_parameters, new_generator
-from rnnlogic.learning.result import unpack_rules
+from rnnlogic.learning.learn import new_generator, with_parameters
 from rnnlogic.mining.mine import best_per_head
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.folder import Run
 
 NUMBERS, SMALL_NUMBERS = (10, 50, 100, 200), (10, 100)  # rules per relation
@@ -37,8 +37,7 @@ def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, d
     numbers = SMALL_NUMBERS if is_small else NUMBERS
     for done, number in enumerate(numbers):
         for source, rules in rule_sources(run, number):
-            weights = fit_predictor(dataset, rules, config, threads)
-            scorer = RuleScorer(rules, weights, config.predictor.feature, threads)
+            scorer = RuleScorer.fit(Task(dataset, rules, config, threads))
             mrr = evaluate(scorer, dataset, "test").metrics()["mrr"]
             result.setdefault(source, {})[str(number)] = mrr
             progress("rules", done, len(numbers), f"{number} by {source}: test MRR {mrr:.3f}")
@@ -56,7 +55,7 @@ def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
     for stage in stages:
         arrays = run.load(stage)
         if arrays is not None:
-            generator = load_parameters(new_generator(dataset, config), arrays)
+            generator = with_parameters(new_generator(dataset, config), arrays)
             yield stage, generator.beam(np.arange(2 * dataset.vocab.num_relations), number).rules
 
 

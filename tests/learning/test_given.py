@@ -9,9 +9,11 @@ from rnnlogic.base.errors import RNNLogicError, RuleError
 from rnnlogic.config import Config, override
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.given import GivenRules, edits_of
-from rnnlogic.learning.learn import fit_predictor, learn
+from rnnlogic.learning.learn import learn
 from rnnlogic.learning.result import MemoryStore, unpack_rules
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -74,7 +76,7 @@ def test_without_generating_exactly_the_given_rules_are_weighed():
     assert learned.rules == expected
     assert not store.stages
     assert np.isnan(learned.log_prior).all()
-    np.testing.assert_array_equal(learned.weights, fit_predictor(DATA, expected, CONFIG, 1))
+    np.testing.assert_array_equal(learned.weights, RuleScorer.fit(Task(DATA, expected, CONFIG, 1)).weights)
     assert learned.weights[1] > 0 > learned.weights[2]
     assert learned.support[1] > 0
 
