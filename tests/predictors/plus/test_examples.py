@@ -99,10 +99,9 @@ def test_scores_of_rnnlogic():
 
 
 def test_other_answers_share_the_target():
-    batches = batches_of(loss="multi", label_smoothing=0.1)
+    batches = batches_of(loss="multi")
     shares = np.concatenate([batch.target for batch in batches])
     assert ((shares > 0.2) & (shares < 0.8)).any()
-    assert (shares > 0).all()
     for batch in batches:
         np.testing.assert_allclose(
             np.add.reduceat(batch.target, batch.candidates.query_ptr[:-1]), 1, rtol=1e-5

@@ -12,7 +12,8 @@ DIM = 3
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sums(seed, dtype):
-    rng, columns = np.random.default_rng(seed), random_candidates(seed)
+    rng, found = np.random.default_rng(seed), random_candidates(seed)
+    columns = found.candidate_ptr, found.rule, found.value
     vectors, upstream = (
         rng.normal(size=(NUM_RULES, DIM)).astype(dtype),
         rng.normal(size=(7, DIM)).astype(dtype),
@@ -28,7 +29,8 @@ def test_sums(seed, dtype):
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_pna(seed, dtype):
-    rng, columns = np.random.default_rng(seed), random_candidates(seed)
+    rng, found = np.random.default_rng(seed), random_candidates(seed)
+    columns = found.candidate_ptr, found.rule, found.value
     vectors = rng.normal(size=(NUM_RULES, DIM)).astype(dtype)
     upstream = rng.normal(size=(7, 4 * DIM)).astype(dtype)
     features = kernels.pna_rules(*columns, vectors)

@@ -74,7 +74,7 @@ def trained(training, batches, threads=1):
 
 
 def test_threads_change_nothing(puzzle):
-    training = training_of(*puzzle, np.ones(2), epochs=2, dropout=0.3, linear="trained")
+    training = training_of(*puzzle, np.ones(2), epochs=2, linear="trained")
     batches = training.examples().batches(1)
     one, several = (trained(training, batches, threads)[0].as_arrays(np.zeros(6)) for threads in (1, 3))
     for name in ("vectors", "psi", "relations", "layer", "output"):

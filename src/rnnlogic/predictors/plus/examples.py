@@ -133,15 +133,7 @@ class Examples:
             candidate = np.append(candidate, -1)
             offset = np.append(offset, np.float32(np.log(unreached)))
             target = np.append(target, np.float32(not (label == ANSWER).any()))
-        return _Chosen(candidate, offset, self._shares(target))
-
-    def _shares(self, target: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Targets that sum to 1, smoothed."""
-        if not target.any():
-            return target
-        smoothing = self.settings.label_smoothing
-        shares: NDArray[np.float32] = (1 - smoothing) * target / target.sum()
-        return shares + np.float32(smoothing / len(target))
+        return _Chosen(candidate, offset, target / max(1, target.sum()))
 
 
 def _batches_of(shared: tuple[Examples, Grounder], queries: Queries) -> list[Batch]:

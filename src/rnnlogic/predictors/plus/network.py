@@ -135,8 +135,8 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         own: Tensor = self.vectors[str(relation)]
         return own
 
-    def forward(self, candidates: Candidates, drops: torch.Generator | None = None) -> Tensor:
-        """Scores [c] of candidates; `drops` draws the units left out."""
+    def forward(self, candidates: Candidates) -> Tensor:
+        """Scores [c] of candidates."""
         relation = candidates.relation
         aggregate = pna_of_rules if self.settings.aggregator == "pna" else sum_of_rules
         features = aggregate(self.rule_vectors(relation), candidates)  # [c, F]
@@ -145,9 +145,6 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         scale = torch.from_numpy(scales(degree, self.usual_degree)[: len(self.layer)].T)  # [c, S]
         hidden = torch.einsum("cs,csh->ch", scale.to(by_scale.dtype), by_scale)
         hidden = torch.relu(hidden + self.by_relation(self.relation.weight[relation]))
-        if drops is not None and self.settings.dropout:
-            kept = torch.rand(hidden.shape, generator=drops) >= self.settings.dropout
-            hidden = hidden * kept / (1 - self.settings.dropout)
         scores: Tensor = hidden @ self.output
         if self.settings.linear == "trained":
             scores = scores + sum_of_rules(self.psi[str(relation)][:, None], candidates)[:, 0]

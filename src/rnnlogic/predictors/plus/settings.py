@@ -37,7 +37,6 @@ class PlusSettings(Settings):
         description="Other known answers of a query are left out, or share the target with its answer, as in "
         "the authors' code",
     )
-    label_smoothing: float = Field(0.0, ge=0, lt=1, description="Share of the target for all candidates")
     unreached: bool | None = Field(
         None,
         description="Entities that no rule reaches take part in the softmax, as one candidate; default: with "
@@ -51,8 +50,6 @@ class PlusSettings(Settings):
     batch_queries: int = Field(32, ge=1, description="Queries of one relation in a batch")
     batches_per_step: int = Field(4, ge=1, description="Batches in an optimiser step, of any relations")
     learning_rate: float = Field(3e-3, gt=0, description="Adam's rate")
-    weight_decay: float = Field(0.0, ge=0, description="Decoupled, in each optimiser step")
-    dropout: float = Field(0.0, ge=0, lt=1, description="Share of hidden units left out in training")
     valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each epoch, at most")
     eta_facts: int = Field(20_000, ge=1, description="Validation facts by which eta is chosen, at most")
     etas: tuple[float, ...] = Field(

@@ -146,9 +146,9 @@ class Optimizer:
         self, network: PlusNetwork, batches: Sequence[Batch], settings: PlusSettings, threads: int, seed: int
     ) -> None:
         self.network, self.batches, self.settings = network, batches, settings
-        self.threads, self.seed, self._seeds = threads, seed, np.random.default_rng(seed)
+        self.threads, self.seed = threads, seed
         trained = [p for p in network.parameters() if p.requires_grad]
-        self._adam = torch.optim.AdamW(trained, lr=settings.learning_rate, weight_decay=settings.weight_decay)
+        self._adam = torch.optim.Adam(trained, lr=settings.learning_rate)
 
     def epoch(self, number: int, tick: Tick) -> float:
         """One pass over all batches in a random order; returns the mean loss of a query."""
@@ -163,9 +163,7 @@ class Optimizer:
 
     def step(self, batches: Sequence[Batch]) -> float:
         """One step on some batches; returns the summed loss of their queries."""
-        seeds = self._seeds.integers(1 << 62, size=len(batches)).tolist()
-        work = list(zip(batches, seeds, strict=True))
-        parts = list(map_ordered(_gradients, work, self.network, self.threads))
+        parts = list(map_ordered(_gradients, batches, self.network, self.threads))
         queries = sum(batch.num_queries for batch in batches)
         self._adam.zero_grad(set_to_none=True)
         for batch, (_, gradients) in zip(batches, parts, strict=True):
@@ -183,11 +181,9 @@ class Optimizer:
             group["lr"] = self.settings.learning_rate * min(1.0, left / (1 - MIDDLE_OF_TRAINING))
 
 
-def _gradients(network: PlusNetwork, work: tuple[Batch, int]) -> tuple[float, list[Tensor]]:
+def _gradients(network: PlusNetwork, batch: Batch) -> tuple[float, list[Tensor]]:
     """The loss of a batch, and its gradients by the network's parameters of the relation."""
-    batch, seed = work
-    drops = torch.Generator().manual_seed(seed)
-    loss = summed_loss(network(batch.candidates, drops), batch)
+    loss = summed_loss(network(batch.candidates), batch)
     gradients = torch.autograd.grad(loss, network.parameters_of(batch.candidates.relation))
     return float(loss.detach()), list(gradients)
 
