@@ -77,16 +77,6 @@ class Config(PredictorGroups, Basics):
         """Whether the variant needs an embedding."""
         return entry(self.variant).needs_embedding
 
-    @property
-    def is_plus(self) -> bool:
-        """Whether a network is trained on the rules."""
-        return self.variant.startswith("plus")
-
-    @property
-    def scores_paths(self) -> bool:
-        """Whether the embedding scores paths."""
-        return self.has_embedding and (not self.is_plus or self.plus.path_scores)
-
 
 def make_config(values: Mapping[str, Any], source: str = "settings") -> Config:
     """Check nested values; an error names the key, and the nearest one if it does not exist."""

@@ -20,7 +20,7 @@ from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
-from rnnlogic.learning.given import edits_of
+from rnnlogic.learning.given import edits_of, generating
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.rules.rule import format_rule
@@ -89,7 +89,7 @@ class RNNLogic:
         restart: bool = False,
         embeddings: Given = None,
         rules: RuleSource | None = None,
-        generate: bool = True,
+        generate: bool | None = None,
     ) -> RNNLogic:
         """Learn from anything that `load_dataset` takes.
 
@@ -99,8 +99,8 @@ class RNNLogic:
         without it they train one first. For `plus-emb` without path scores it may be anything that scores
         answers, such as a `PyKEENScorer`; such a fit has no run folder.
 
-        `rules` (a rule file, a run folder, a `RuleSet`, texts) are surely among the final ones; with
-        `generate=False` they are all there is, and only their weights are learned.
+        `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
+        `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore
@@ -108,8 +108,8 @@ class RNNLogic:
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         data = load_dataset(dataset)
         config = self._given or preset_for(data, self._variant)
-        config = config if generate else changed(config, {"generate": False})
         given = rules_of_fit(rules, data.vocab, None if restart else run)
+        config = generating(config, given, generate)
         edits_of(config, given, data.vocab)  # tells what is wrong before anything is written
         folder = (
             None

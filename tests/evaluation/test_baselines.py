@@ -6,8 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.evaluation.baselines import FrequencyScorer, NothingScorer
+from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
+from tests.evaluation.conftest import NothingScorer
 
 
 @given(st.integers(0, 10**6))

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.evaluation.baselines import FrequencyScorer, NothingScorer
+from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import KnownAnswers, evaluate
 from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics
+from tests.evaluation.conftest import NothingScorer
 
 seeds = st.integers(0, 10**6)
 

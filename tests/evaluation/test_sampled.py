@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.evaluation.baselines import NothingScorer
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.sampled import NegativeSampler
+from tests.evaluation.conftest import NothingScorer
 
 seeds = st.integers(0, 10**6)
 

@@ -5,9 +5,15 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
+from rnnlogic.config import override
+from rnnlogic.generator.network import RuleGenerator
+from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.predictors.loglinear.kernels import select_rules
 from rnnlogic.predictors.loglinear.reference import answer_probabilities, rule_margins
+from rnnlogic.rules.ruleset import RuleSet
+from tests.family import family, tiny_config
 from tests.grounding.oracles import candidates_of
 
 RULES, SIZE = 4, 3  # rules generated, rules in a set z_I
@@ -96,3 +102,26 @@ def test_prior_decides_where_rules_do_not_ground():
     empty = candidates_of([0, 1], [0, 0], [], [], [1]).examples
     chosen = select_rules(*empty, np.ones(RULES), LOG_PRIOR, 2, np.zeros(0))
     assert chosen.tolist() == [1, 1, 0, 0]
+
+
+def test_a_round_leaves_everything_as_it_was():
+    dataset = family()
+    config = override(tiny_config(), ["em.rules=12", "em.selected=4"])
+    generator = RuleGenerator(2 * dataset.vocab.num_relations, 2, input_size=8, hidden_size=8)
+    before = {name: value.clone() for name, value in generator.state_dict().items()}
+    known = RuleSet.from_text(["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"], dataset.vocab)
+    state = EMState(0, generator, known, np.ones(1))
+    threads, seed = torch.get_num_threads(), torch.random.get_rng_state()
+    after, info = em_round(state, dataset.graph("train"), config, 2)
+    assert torch.get_num_threads() == threads
+    assert torch.equal(torch.random.get_rng_state(), seed)
+    assert all(torch.equal(value, before[name]) for name, value in generator.state_dict().items())
+    assert (state.round, after.round) == (0, 1)
+    assert known[0] in after.selected  # replayed
+    assert len(info.rules) == len(info.weights) == len(info.log_prior)
+    assert len(info.rules.by_head(0)) == 12
+    learned = after.generator.log_probs(after.selected) @ after.selections
+    assert learned > generator.log_probs(after.selected) @ after.selections
+    again, _ = em_round(state, dataset.graph("train"), config, 1)
+    for name, value in again.generator.state_dict().items():
+        assert torch.equal(value, after.generator.state_dict()[name])

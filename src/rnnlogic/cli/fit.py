@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -26,15 +25,6 @@ if TYPE_CHECKING:
 STOPPED = 130  # exit code of Ctrl-C
 
 
-class VariantChoice(StrEnum):
-    """Models that can be learned."""
-
-    rnnlogic = "rnnlogic"
-    rnnlogic_emb = "rnnlogic-emb"
-    plus = "plus"
-    plus_emb = "plus-emb"
-
-
 def fit(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")],
@@ -45,8 +35,8 @@ def fit(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
     ] = None,
     variant: Annotated[
-        VariantChoice | None,
-        typer.Option(help="rnnlogic-emb: an embedding scores the paths; plus, plus-emb: a network."),
+        str | None,
+        typer.Option(metavar="NAME", help="rnnlogic (default), rnnlogic-emb, plus or plus-emb; see docs."),
     ] = None,
     embeddings: Annotated[
         Path | None,
@@ -83,11 +73,12 @@ def fit(
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=True)
     settings = _settings(dataset, config, variant, changes or [], seed, threads)
-    only_given = no_generate or (settings.is_plus and rules is not None)
-    settings = _edited(settings, pin or [], ban or [], only_given)
+    settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
     with stoppable("run the same command again to go on"):
-        model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings, given)
+        model, was_finished = fit_run(
+            dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
+        )
     summary = _summary(model, output)
     if as_json:
         print_json(summary | {"was_finished": was_finished})
@@ -103,6 +94,7 @@ def fit_run(
     restart: bool = False,
     embeddings: Path | None = None,
     rules: GivenRules | None = None,
+    generate: bool | None = None,
 ) -> tuple[RNNLogic, bool]:
     """Fit with progress, then measure validation facts; and whether all that had been done before."""
     from rnnlogic.model import RNNLogic
@@ -113,7 +105,7 @@ def fit_run(
         typer.echo(f"going on with the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
-        model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules)
+        model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules, generate)
         _measure(model, Run.open(folder), progress)
     return model, was_finished
 
@@ -131,25 +123,23 @@ def stoppable(message: str) -> Iterator[None]:
 def _settings(
     dataset: Dataset,
     file: Path | None,
-    variant: VariantChoice | None,
+    variant: str | None,
     changes: list[str],
     seed: int | None,
     threads: int | None,
 ) -> Config:
     from rnnlogic.config import override, preset_for, read_config
 
-    packaged = VariantChoice.rnnlogic if variant is None else variant
-    config = preset_for(dataset, packaged.value) if file is None else read_config(file)
+    config = preset_for(dataset, variant or "rnnlogic") if file is None else read_config(file)
     direct = {"variant": variant, "seed": seed, "threads": threads}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
     return override(config, wanted) if wanted else config
 
 
-def _edited(config: Config, pinned: list[str], banned: list[str], no_generate: bool) -> Config:
+def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
     from rnnlogic.config import changed
 
-    rules = {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)}
-    return changed(config, rules | ({"generate": False} if no_generate else {}))
+    return changed(config, {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)})
 
 
 def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:

@@ -1,4 +1,4 @@
-"""Scorers without rules: the floor that every model has to beat."""
+"""A scorer without rules: the floor that every model has to beat."""
 
 from __future__ import annotations
 
@@ -6,17 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-
-
-class NothingScorer:
-    """Knows nothing: every entity is unreached."""
-
-    def score(
-        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """All -inf, [B, E]."""
-        del relations
-        return np.full((len(heads), graph.num_entities), -np.inf)
 
 
 class FrequencyScorer:

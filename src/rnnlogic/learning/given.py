@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Feature
-from rnnlogic.config import Config
+from rnnlogic.config import Config, changed
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.predictors.table import entry
 from rnnlogic.rules.patterns import Banned, parse_pinned
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -47,6 +48,14 @@ class Edits(NamedTuple):
         if not len(missing):
             return rules, log_prob
         return rules | missing, np.append(log_prob, log_prob_of(missing))
+
+
+def generating(config: Config, given: GivenRules, generate: bool | None) -> Config:
+    """The settings with or without generation of rules; if nothing is said, as the predictor needs it."""
+    if generate is None:
+        suffices = len(given.rules) > 0 and entry(config.variant).given_rules_suffice
+        generate = config.generate and not suffices
+    return changed(config, {"generate": generate})
 
 
 def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:

@@ -23,6 +23,7 @@ PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rot
 CHOICE = ("chosen.json", "tried.json")  # beside the seeds: the settings that all of them use, and all tried
 OTHERS = (*PYKEEN, "pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or")  # the baselines
 ROTATE = "rotate"  # the setting that is an embedding alone
+MORE_EVIDENCE = ("rnnlogic", "rnnlogic-emb")  # variants that are evaluated on train+valid too
 EVALUATIONS: tuple[tuple[Split, Evidence], ...] = (  # in the order in which they are made
     ("valid", "train"),
     ("test", "train"),
@@ -119,7 +120,7 @@ class Experiment(BaseModel):
 
     def evaluations(self, text: str) -> tuple[tuple[Split, Evidence], ...]:
         """What is evaluated of a setting or baseline, in this order; only our rules use more evidence."""
-        uses_more = self.is_rnnlogic(text) and not self.config(text, 0).is_plus
+        uses_more = self.is_rnnlogic(text) and self.config(text, 0).variant in MORE_EVIDENCE
         return EVALUATIONS if uses_more else EVALUATIONS[:2]
 
     def is_rnnlogic(self, text: str) -> bool:
