@@ -3,11 +3,15 @@ import time
 
 import pytest
 
-from rnnlogic.base.executor import AHEAD, QUEUED, in_order
+from rnnlogic.base.executor import AHEAD, QUEUED, map_ordered
+
+
+def call(work, item):
+    return work(item)
 
 
 def run(work, items, threads, most=10**9):
-    return in_order(work, items, threads, size=lambda result: result, most=most)
+    return map_ordered(call, items, work, threads, size=lambda result: result, most=most)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])

@@ -159,8 +159,8 @@ def test_progress_tells_the_expected_mrr_so_far(table_scorer, random_case):
     steps = []
     report = evaluate(table_scorer(table), dataset, chunk=4, progress=lambda *step: steps.append(step))
     first_four = metrics(report.ranks.select(slice(0, 4)))["mrr"]
-    assert steps[0] == (4, report.queries, pytest.approx(first_four))
-    assert steps[-1] == (report.queries, report.queries, pytest.approx(report.metrics()["mrr"]))
+    assert steps[0] == (4, report.queries, f"MRR {first_four:.3f}")
+    assert steps[-1] == (report.queries, report.queries, f"MRR {report.metrics()['mrr']:.3f}")
     assert len(steps) == -(-report.queries // 4) > 2
 
 

@@ -83,18 +83,3 @@ def _wait_for_room(waiting: deque[Future[Result]], most: int) -> None:
     unfinished = [future for future in waiting if not future.done()]
     while len(unfinished) >= most:
         unfinished = list(wait(unfinished, return_when=FIRST_COMPLETED).not_done)
-
-
-def in_order(
-    work: Callable[[Unit], Result],
-    items: Sequence[Unit],
-    threads: int,
-    size: Callable[[Result], int],
-    most: int,
-) -> Iterator[Result]:
-    """The old way in, until every caller has a function at the top of its module."""
-    return map_ordered(_call, items, work, threads, size, most)
-
-
-def _call(work: Callable[[Unit], Result], item: Unit) -> Result:
-    return work(item)
