@@ -65,7 +65,11 @@ def test_literals_are_counted_and_labels_kept(tmp_path):
     dataset = load_dataset(path)
     assert dataset.report.literals == 2
     assert "2 fact(s) with a literal as object skipped" in dataset.report.lines()
-    assert dataset.vocab.entity_labels == {"http://x.org/ann": "Ann", "http://x.org/bob": "Bob"}
+    assert dataset.vocab.entity_labels == {
+        "http://x.org/ann": "Ann",
+        "http://x.org/bob": "Bob",
+        "http://x.org/cy": "x:cy",  # no rdfs:label, so the file's prefix
+    }
     assert dataset.vocab.relation_labels == {"http://x.org/knows": "knows someone"}
     assert dataset.vocab.entity_id("Ann") == dataset.vocab.entity_id("http://x.org/ann")
 

@@ -52,10 +52,10 @@ def test_forms_of_text_are_read_alike(tmp_path, name, text):
     assert tally == Tally()
 
 
-@pytest.mark.parametrize("header", readers.HEADERS)
+@pytest.mark.parametrize("header", ["head relation tail", "h r t", "subject predicate object"])
 @pytest.mark.parametrize(("suffix", "separator"), [(".csv", ","), (".tsv", "\t")])
 def test_header_lines_are_skipped_in_csv_and_tsv(tmp_path, header, suffix, separator):
-    text = separator.join(header).title() + "\n" + lines(separator)
+    text = header.replace(" ", separator).title() + "\n" + lines(separator)
     facts, tally = read(write(tmp_path / f"f{suffix}", text))
     assert facts == FACTS
     assert tally == Tally(header_lines=1)

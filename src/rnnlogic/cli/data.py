@@ -104,7 +104,7 @@ def split(
 ) -> None:
     """Split facts at random into train, valid and test files; train keeps every entity and relation."""
     from rnnlogic.data.dataset import load_dataset
-    from rnnlogic.data.readers import stem_of
+    from rnnlogic.data.places import stem_of
     from rnnlogic.data.saving import save_dataset
     from rnnlogic.data.split import default_ratios, parse_ratios
 

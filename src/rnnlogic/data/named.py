@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
 from rnnlogic.data.files import read_folder, split_files
-from rnnlogic.data.readers import RawFacts
+from rnnlogic.data.raw import RawFacts
 
 DATA_VARIABLE = "RNNLOGIC_DATA"
 
 
 @dataclass(frozen=True)
 class KnownDataset:
-    """A dataset that can be had by name; sizes as loaded without `$RNNLOGIC_DATA`."""
+    """A dataset known by name; sizes as loaded without `$RNNLOGIC_DATA`."""
 
     about: str
     entities: int
@@ -27,8 +28,8 @@ class KnownDataset:
     train: int
     valid: int
     test: int
-    wheel_folder: str | None = None  # in PyKEEN's wheel, hence offline
-    wheel_split: bool = False  # keep the split of PyKEEN's wheel
+    wheel_folder: str | None = None  # in PyKEEN's wheel, so available offline
+    wheel_split: bool = False  # use the split that the wheel has
     pykeen_class: str | None = None  # downloaded by PyKEEN
 
 
@@ -62,16 +63,17 @@ def is_name(text: str) -> bool:
     return text in KNOWN or folder_of(text) is not None
 
 
-def read_named(name: str, *, keep_split: bool = True) -> RawFacts:
-    """Facts of a named dataset; those that the paper splits at random, or if asked for, not yet split."""
+def read_named(name: str, options: ReadOptions = NO_OPTIONS, *, keep_split: bool = True) -> RawFacts:
+    """Facts of a named dataset; not yet split if the paper splits them at random, or if so asked."""
     folder = folder_of(name)
     if folder is not None:
-        return read_folder(folder)
+        return read_folder(folder, options)
     known = KNOWN[name]
     if known.wheel_folder is None:
         return _download(name, str(known.pykeen_class))
     raw = read_folder(_wheel() / "datasets" / known.wheel_folder)
     raw.source = "PyKEEN wheel"
+    raw.tally.notes.clear()  # about files that users cannot change
     return raw if known.wheel_split and keep_split else raw.merged()
 
 
