@@ -148,8 +148,7 @@ def layout_of(
         tally.order = "named"
         if not known.certain:
             tally.doubt(f"we do not know all words of the header {listed(row)}")
-        if known.places != (0, 1, 2) or len(row) != 3:
-            tally.note(columns_note(row, known.places))
+        note_columns(row, known.places, tally)
         return Layout(known.places, len(row), True)
     if len(row) != 3:
         raise DataError(_wrong_width(row, separated))
@@ -159,11 +158,13 @@ def layout_of(
     return Layout((0, 1, 2), 3, False)
 
 
-def columns_note(header: Sequence[str], places: Sequence[int]) -> str:
-    """How the columns were read, and which were ignored."""
+def note_columns(header: Sequence[str], places: Sequence[int], tally: Tally) -> None:
+    """Note how the columns were read, and which were ignored, unless they are just head, relation, tail."""
+    if tuple(places) == (0, 1, 2) and len(header) == 3:
+        return
     used = ", ".join(f"{role} = {listed([header[i]])}" for role, i in zip(ROLES, places, strict=True))
     ignored = [name for i, name in enumerate(header) if i not in places]
-    return f"columns: {used}" + (f"; ignored: {listed(ignored)}" if ignored else "")
+    tally.note(f"columns: {used}" + (f"; ignored: {listed(ignored)}" if ignored else ""))
 
 
 def listed(names: Sequence[str]) -> str:
@@ -184,7 +185,7 @@ def _chosen(row: Sequence[str], columns: tuple[str, ...], tally: Tally, known_he
     by_name = not all(column.isdecimal() for column in columns)
     tally.order = "given"
     if by_name or known_header:
-        tally.note(columns_note(row, places))
+        note_columns(row, places, tally)
     elif len(row) > 3:
         ignored = [str(i + 1) for i in range(len(row)) if i not in places]
         tally.note(f"columns {', '.join(ignored)} ignored")

@@ -22,6 +22,7 @@ LEAST_FACTS = 5  # fewer facts can have any shape
 MANY_RELATIONS = 20
 FACTS_PER_RELATION = 10
 ENTITIES_PER_RELATION = 10
+ENTITIES_AMONG_RELATIONS = 4  # one in so many relations may also be an entity, as in an ontology
 MISSING = ("nan", "NaN", "NA", "N/A", "<NA>", "None", "null", "NULL", "NaT")
 REMEDY = (
     "if that is wrong, choose columns by name or number: --columns head,relation,tail (columns= in Python)"
@@ -51,6 +52,9 @@ def _shape(raw: RawFacts, facts: Triples) -> Iterator[str]:
     ):
         yield f"there are {relations:,} relations for {entities:,} entities and {len(facts):,} facts"
     if raw.tally.order == "assumed":
+        both = [name for name in raw.relations if name in raw.entities]
+        if len(both) * ENTITIES_AMONG_RELATIONS >= len(raw.relations):
+            yield f"{_some(both)} occur both as relation and as entity"
         if entities == heads + tails and relations > min(heads, tails):
             fewest = "heads" if heads < tails else "tails"
             yield f"there are more relations ({relations:,}) than different {fewest} ({min(heads, tails):,})"

@@ -158,7 +158,7 @@ def _note_ignored(raw: RawFacts, folder: Folder, used: Sequence[str]) -> None:
 
 
 def _read_neo4j_folder(folder: Folder) -> RawFacts:
-    files = [dump for place in visible(folder) if (dump := dump_file(place))]
+    files = [dump for place in visible(folder) if place.is_file() and (dump := dump_file(place))]
     if not any(file.has_relationships for file in files):
         raise DataError(
             f"no train file; looked for train{{{','.join(TEXT_SUFFIXES)}}} (also .gz), RDF, JSON Lines, "

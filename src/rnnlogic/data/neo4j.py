@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import columns_note
+from rnnlogic.data.columns import note_columns
 from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, Tally, checked_blocks
 from rnnlogic.data.readers import read_header, read_rows
@@ -67,7 +67,7 @@ class DumpFile:
 
 def dump_file(place: Place) -> DumpFile | None:
     """The file as part of a dump; none if its header is not Neo4j's."""
-    if suffix_of(place) not in (".csv", ".tsv") or not place.is_file():  # type: ignore[union-attr]
+    if suffix_of(place) not in (".csv", ".tsv"):
         return None
     try:
         with open_bytes(place) as file:
@@ -105,7 +105,7 @@ def _facts(file: DumpFile, tally: Tally, with_space: bool) -> Iterator[Block]:
         raise DataError("no :TYPE column; add one that names the relation", shown(file.place), 1)
     places = [file.fields[key][0] for key in ("START_ID", "TYPE", "END_ID")]
     tally.header_lines += 1
-    tally.note(columns_note(file.header, places))
+    note_columns(file.header, places, tally)
     count = 0
     for block in checked_blocks(_fact_rows(file, tally, with_space), tally, fail):
         count += len(block.lines)

@@ -13,9 +13,9 @@ from rnnlogic.data.columns import (
     NO_OPTIONS,
     ReadOptions,
     chosen_places,
-    columns_note,
     known_columns,
     listed,
+    note_columns,
 )
 from rnnlogic.data.networks import is_network, network_rows
 from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, Tally, checked_blocks, shortened
@@ -60,15 +60,14 @@ def table_places(
     if options.columns is not None:
         tally.order = "given"
         places = chosen_places(header, options.columns)
-        tally.note(columns_note(header, places))
+        note_columns(header, places, tally)
         return places
     known = known_columns(header) if named else None
     if known is not None:
         tally.order = "named"
         if not known.certain:
             tally.doubt(f"we do not know all of the column names {listed(header)}")
-        if known.places != (0, 1, 2) or len(header) != 3:
-            tally.note(columns_note(header, known.places))
+        note_columns(header, known.places, tally)
         return known.places
     if len(header) != 3:
         raise DataError(
