@@ -1,5 +1,6 @@
 """Which column is which: by the words of a header, or as the user says."""
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
@@ -29,6 +30,7 @@ HEADERS = {  # header -> places of head, relation, tail
     "?s,?p,?o": (0, 1, 2),
     "t,r,h": (2, 1, 0),
     "e1,rel,e2": (0, 1, 2),
+    "from,kind,to": (0, 1, 2),
 }
 
 
@@ -133,7 +135,7 @@ def test_numbers_are_numbers_even_if_names_are_numbers_too(tmp_path):
         ("a,,b", "must be three names or numbers"),
         ("a,a,b", "need different columns"),
         ("head,1,tail", "need different columns"),
-        ("head,relation,tial", r"f\.csv:1: no column 'tial'; the first line has 'head', 'relation', 'tail'"),
+        ("head,relation,tial", r"f\.csv:1: no column 'tial' among 'head', 'relation', 'tail'"),
         ("head,relation,4", "a number from 1 to 3"),
     ],
 )
@@ -152,6 +154,30 @@ def test_too_many_columns_without_a_known_header_come_with_the_way_out(tmp_path)
     ):
         load_dataset(path)
     assert read(path, columns="1,2,3")[0] == {("a", "r", "b")}
+
+
+def test_two_columns_lack_the_relation(tmp_path):
+    path = tmp_path / "f.csv"
+    path.write_text("from,to\na,b\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r":1: .*found 2: the relation is missing"):
+        load_dataset(path)
+
+
+def test_rows_of_a_list_have_numbers_not_names():
+    rows = [(r, h, "x", t) for h, r, t in DRUGS]
+    assert read(rows, columns="2,1,4")[0] == set(DRUGS)
+    assert read(np.array(rows), columns=(2, 1, 4))[0] == set(DRUGS)
+    with pytest.raises(DataError, match="row 1: no column '4' among 'a', 'b', 'c'"):
+        load_dataset([rows[0], "abc"], columns="2,1,4")
+    with pytest.raises(DataError, match="there are no column names here: give numbers"):
+        load_dataset(rows, columns="who,does,what")
+
+
+def test_options_hold_for_named_datasets_too():
+    there, back = load_dataset("nations"), load_dataset("nations", columns="3,2,1")
+    assert facts_of(back) == {(t, r, h) for h, r, t in facts_of(there)}
+    with pytest.raises(DataError, match="expected 3 comma-separated columns"):
+        load_dataset("nations", sep=",")
 
 
 def test_no_columns_given_means_none():

@@ -64,10 +64,19 @@ def test_impossible_separators_are_errors(tmp_path, sep):
         load_dataset(tmp_path / "f.txt", sep=sep)
 
 
+def test_a_wrong_line_does_not_hide_the_separator(tmp_path):
+    path = tmp_path / "f.txt"
+    path.write_text("a|r|b\nb|r|c|d\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r":2: expected 3 bar-separated columns .*found 4"):
+        load_dataset(path)
+
+
 def test_one_column_comes_with_a_hint(tmp_path):
     path = tmp_path / "f.txt"
     path.write_text("a=>r=>b\n", encoding="utf-8")
-    with pytest.raises(DataError, match="found 1; if another character separates them, give it with --sep"):
+    with pytest.raises(
+        DataError, match="found 1; if another character separates the columns, give it with --sep"
+    ):
         load_dataset(path)
     assert read(path, sep="=>")[0] == {("a", "r", "b")}
 

@@ -117,5 +117,6 @@ def test_what_is_no_endpoint_is_an_error(server):
     server.kind = "text/html"
     with pytest.raises(DataError, match="not a SPARQL endpoint: it answers with text/html"):
         load_dataset(server.address)
-    with pytest.raises(DataError, match="the endpoint cannot be reached"):
-        load_dataset("http://127.0.0.1:1/query")
+    for address in ("http://127.0.0.1:1/query", "http://[bad/query"):
+        with pytest.raises(DataError, match="the endpoint cannot be reached"):
+            load_dataset(address)

@@ -55,6 +55,7 @@ RELATION_WORDS = (
     "interaction",
     "metaedge",
     "type",
+    "kind",
     "label",
     "key",
 )
@@ -201,15 +202,17 @@ def _chosen_place(header: Sequence[str], column: str) -> int:
     elif (words := [_word(name) for name in header]).count(_word(column)) == 1:
         return words.index(_word(column))
     raise DataError(
-        f"no column {column!r}; the first line has {listed(header)}. "
-        f"Give one of these names, or a number from 1 to {len(header)}"
+        f"no column {column!r} among {listed(header)}; "
+        f"give one of these names, or a number from 1 to {len(header)}"
     )
 
 
 def _wrong_width(row: Sequence[str], separated: str) -> str:
     problem = f"expected 3 {separated}columns (head, relation, tail), found {len(row)}"
+    if len(row) == 2:
+        problem += ": the relation is missing"
     if len(row) < 3:
-        return f"{problem}; if another character separates them, give it with --sep (sep= in Python)"
+        return f"{problem}; if another character separates the columns, give it with --sep (sep= in Python)"
     return f"{problem}: {listed(row)}. Choose three by name or number, for example {EXAMPLE}"
 
 

@@ -70,8 +70,8 @@ def read_named(name: str, options: ReadOptions = NO_OPTIONS, *, keep_split: bool
         return read_folder(folder, options)
     known = KNOWN[name]
     if known.wheel_folder is None:
-        return _download(name, str(known.pykeen_class))
-    raw = read_folder(_wheel() / "datasets" / known.wheel_folder)
+        return _download(name, str(known.pykeen_class), options)
+    raw = read_folder(_wheel() / "datasets" / known.wheel_folder, options)
     raw.source = "PyKEEN wheel"
     raw.tally.notes.clear()  # about files that users cannot change
     return raw if known.wheel_split and keep_split else raw.merged()
@@ -85,13 +85,13 @@ def _wheel() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _download(name: str, class_name: str) -> RawFacts:
+def _download(name: str, class_name: str, options: ReadOptions) -> RawFacts:
     try:
         import pykeen.datasets
 
         dataset = getattr(pykeen.datasets, class_name)()
         _ = dataset.training  # triggers the download
-        raw = _read_downloaded(dataset)
+        raw = _read_downloaded(dataset, options)
     except DataError:
         raise
     except Exception as problem:
@@ -103,10 +103,10 @@ def _download(name: str, class_name: str) -> RawFacts:
     return raw
 
 
-def _read_downloaded(dataset: Any) -> RawFacts:
-    """The downloaded files; PyKEEN's own factories leave out facts with entities unseen in train."""
+def _read_downloaded(dataset: Any, options: ReadOptions) -> RawFacts:
+    """The downloaded files; PyKEEN's own factories drop facts with entities that train lacks."""
     if hasattr(dataset, "training_path"):
-        return read_folder(dataset.training_path.parent)
+        return read_folder(dataset.training_path.parent, options)
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(dataset.path) as archive:
         archive.extractall(folder)
-        return read_folder(Path(folder) / dataset.relative_training_path.parent)
+        return read_folder(Path(folder) / dataset.relative_training_path.parent, options)

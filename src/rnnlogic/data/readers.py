@@ -168,7 +168,10 @@ def _separator(place: Place, chunk: Chunk, tally: Tally) -> str:
     is_csv = suffix_of(place) == ".csv"
     if not is_csv and b"\t" in first:
         return "\t"
-    fitting = [sep for sep in (",\t;|" if is_csv else ";|,") if _fits(lines, sep)]
+    possible = ",\t;|" if is_csv else ";|,"
+    fitting = [sep for sep in possible if _fits(lines, sep)] or [
+        sep for sep in possible if _fits(lines[:1], sep)
+    ]
     if not is_csv:
         spaced = len(first.split()) == 3 and not any(_ends_words(lines, sep) for sep in fitting)
         return " " if spaced else fitting[0] if fitting else "\t"

@@ -65,8 +65,8 @@ def read_endpoint(address: str, options: ReadOptions) -> RawFacts:
 def _ask(address: str, query: str) -> tuple[str, bytes]:
     """The content type and body of the answer."""
     body = urllib.parse.urlencode({"query": query}).encode()
-    request = urllib.request.Request(address, body, {"Accept": ACCEPT, "User-Agent": "rnnlogic"})
     try:
+        request = urllib.request.Request(address, body, {"Accept": ACCEPT, "User-Agent": "rnnlogic"})
         with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
             return answer.headers.get_content_type(), answer.read()
     except urllib.error.HTTPError as problem:

@@ -140,9 +140,12 @@ def _reordered(rows: Iterable[Any], options: ReadOptions) -> Iterable[Any]:
 
 
 def _picked(rows: Iterable[Any], columns: Sequence[str]) -> Iterator[list[Any]]:
-    for row in rows:
+    for number, row in enumerate(rows):
         values = list(row)
-        yield [values[place] for place in chosen_places([*map(str, values)], columns)]
+        try:
+            yield [values[place] for place in chosen_places([*map(str, values)], columns)]
+        except DataError as problem:
+            raise DataError(f"row {number}: {problem}") from None
 
 
 def _frame_rows(frame: Any, tally: Tally, options: ReadOptions) -> Iterator[tuple[Any, ...]]:
