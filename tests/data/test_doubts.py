@@ -97,6 +97,33 @@ def test_a_header_we_do_not_know_is_noticed(tmp_path):
     assert not any("please check" in line for line in lines)
 
 
+def test_a_header_above_numbered_columns_is_noticed(tmp_path):
+    path = tmp_path / "f.csv"
+    rows = [("2001", *fact) for fact in DRUGS[:3]]
+    path.write_text(table(["when", "drug", "effect", "illness"], rows, ",", range(4)), encoding="utf-8")
+    with pytest.warns(DataWarning, match="the first row looks like a header.*so that drug -effect-> illness"):
+        load_dataset(path, columns="2,3,4")
+    facts, lines = read(path, columns="drug,effect,illness")
+    assert facts == set(DRUGS[:3])
+    assert not any("please check" in line for line in lines)
+
+
+def test_a_header_that_comes_again_is_noticed(tmp_path):
+    text = table(["source", "target", "type"], DRUGS, ",", (0, 2, 1))
+    path = tmp_path / "f.csv"
+    path.write_text(text + text, encoding="utf-8")  # as `cat *.csv` does it
+    with pytest.warns(DataWarning, match="the header source, type, target seems to occur again"):
+        load_dataset(path)
+
+
+def test_one_doubtful_file_of_three_is_enough(tmp_path):
+    for split, header in (("train", None), ("valid", ["h", "t", "r"]), ("test", ["h", "t", "r"])):
+        text = table(header, DRUGS if split == "train" else DRUGS[:1], ",", (0, 2, 1))
+        (tmp_path / f"{split}.csv").write_text(text, encoding="utf-8")
+    with pytest.warns(DataWarning, match="so that aspirin -headache-> treats"):
+        load_dataset(tmp_path)
+
+
 def test_a_known_header_in_a_txt_file_is_noticed(tmp_path):
     path = tmp_path / "f.txt"
     path.write_text(table(["subject", "object", "predicate"], DRUGS, "\t", (0, 2, 1)), encoding="utf-8")

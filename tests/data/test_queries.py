@@ -77,6 +77,17 @@ def test_sql_on_a_connection(engine):
     assert lines == ["columns: head = 'subject', relation = 'predicate', tail = 'object'"]
 
 
+@pytest.mark.parametrize("engine", [duckdb, sqlite3])
+def test_an_answer_needs_no_query(engine):
+    with fill(engine.connect(":memory:")) as connection:
+        assert read(connection.execute(SQL))[0] == set(DRUGS)
+
+
+def test_a_duckdb_relation():
+    with fill(duckdb.connect(":memory:")) as connection:
+        assert read(connection.sql(SQL))[0] == set(DRUGS)
+
+
 @pytest.mark.parametrize(("engine", "suffix"), [(duckdb, ".duckdb"), (sqlite3, ".db")])
 def test_sql_on_a_database_file(tmp_path, engine, suffix):
     path = tmp_path / f"drugs{suffix}"

@@ -61,13 +61,13 @@ RELATION_WORDS = (
 )
 LETTERS = (("h", "r", "t"), ("s", "p", "o"))  # one-letter headers count only as a whole
 # Words that say "relation" even if the other two columns have names of their own: `drug,relation,disease`.
-TELLING = RELATION_WORDS[:3] + RELATION_WORDS[5:10]
+TELLING = tuple(
+    word for word in RELATION_WORDS if "relation" in word or word.endswith("_type") or word == "predicate"
+)
 ENDINGS = ("_id", "_name", "_label", "_iri", "_uri", "_entity", "_node", "_type")
 EXAMPLE = "--columns 1,2,3 (columns= in Python)"
 _NEO4J = re.compile(r"[^:]*:(START_ID|END_ID|TYPE)(?:\(.*\))?", re.IGNORECASE)
-_TYPE_OF = re.compile(
-    r"(?:type|label)\(\w*\)", re.IGNORECASE
-)  # what `RETURN a.name, type(r), b.name` is headed
+_TYPE_OF = re.compile(r"(?:type|label)\(\w*\)", re.IGNORECASE)  # as in `RETURN a.name, type(r), b.name`
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def known_columns(header: Sequence[str]) -> Columns | None:
     """The columns of a header whose words we know; `certain` is false if one of three had to be guessed."""
     words = [_word(name) for name in header]
     for letters in LETTERS:
-        if set(letters) <= set(words):
+        if all(words.count(letter) == 1 for letter in letters):
             return Columns(_indices(words, letters), True)
     for variant in (words, [_without_ending(word) for word in words]):
         for head, tail in PAIRS:
@@ -146,14 +146,14 @@ def layout_of(
     if options.columns is not None:
         return _chosen(row, options.columns, tally, known is not None and known.certain and may_have_header)
     if known is not None and may_have_header:
-        tally.order = "named"
+        tally.read_by("named")
         if not known.certain:
             tally.doubt(f"we do not know all words of the header {listed(row)}")
         note_columns(row, known.places, tally)
         return Layout(known.places, len(row), True)
     if len(row) != 3:
         raise DataError(_wrong_width(row, separated))
-    tally.order = "assumed"
+    tally.read_by("assumed")
     if known is not None and known.certain:
         tally.doubt(f"the first line, {listed(row)}, looks like a header but was read as a fact")
     return Layout((0, 1, 2), 3, False)
@@ -161,6 +161,7 @@ def layout_of(
 
 def note_columns(header: Sequence[str], places: Sequence[int], tally: Tally) -> None:
     """Note how the columns were read, and which were ignored, unless they are just head, relation, tail."""
+    tally.headers.append(tuple(header[i].strip() for i in places))
     if tuple(places) == (0, 1, 2) and len(header) == 3:
         return
     used = ", ".join(f"{role} = {listed([header[i]])}" for role, i in zip(ROLES, places, strict=True))
@@ -184,7 +185,7 @@ def chosen_places(header: Sequence[str], columns: Sequence[str]) -> tuple[int, i
 def _chosen(row: Sequence[str], columns: tuple[str, ...], tally: Tally, known_header: bool) -> Layout:
     places = chosen_places(row, columns)
     by_name = not all(column.isdecimal() for column in columns)
-    tally.order = "given"
+    tally.read_by("given" if by_name or known_header else "numbered")
     if by_name or known_header:
         note_columns(row, places, tally)
     elif len(row) > 3:

@@ -19,6 +19,7 @@ from rnnlogic.data.raw import RawFacts, shortened
 
 SAMPLES = 3
 LEAST_FACTS = 5  # fewer facts can have any shape
+LEAST_FOR_HEADER = {"assumed": 5, "numbered": 3}
 MANY_RELATIONS = 20
 FACTS_PER_RELATION = 10
 ENTITIES_PER_RELATION = 10
@@ -33,13 +34,16 @@ def doubts_of(raw: RawFacts) -> Iterator[str]:
     """One sentence for every sign that the facts are not what they should be."""
     facts = next(iter(raw.splits.values()))  # train, or all facts that are still to be split
     reasons = [*raw.tally.doubts, *_shape(raw, facts)]
-    if reasons and raw.tally.order != "given":
+    if reasons:
         yield f"please check: {'; '.join(reasons)}. We read it so that {_samples(raw, facts)}; {REMEDY}"
     yield from _suspicious_names(raw)
 
 
 def _shape(raw: RawFacts, facts: Triples) -> Iterator[str]:
-    if raw.tally.order in ("given", "certain") or len(facts) < LEAST_FACTS:
+    order = raw.tally.order
+    if order in ("assumed", "numbered") and len(facts) >= LEAST_FOR_HEADER[order] and _stands_alone(facts):
+        yield "the first row looks like a header that we do not know: its names never come back"
+    if order not in ("assumed", "named") or len(facts) < LEAST_FACTS:
         return
     heads, relations, tails = (_different(facts[:, i]) for i in range(3))
     entities = _different(facts[:, [0, 2]])
@@ -51,15 +55,13 @@ def _shape(raw: RawFacts, facts: Triples) -> Iterator[str]:
         and relations * FACTS_PER_RELATION > len(facts)
     ):
         yield f"there are {relations:,} relations for {entities:,} entities and {len(facts):,} facts"
-    if raw.tally.order == "assumed":
+    if order == "assumed":
         both = [name for name in raw.relations if name in raw.entities]
         if len(both) * ENTITIES_AMONG_RELATIONS >= len(raw.relations):
             yield f"{_some(both)} occur both as relation and as entity"
         if entities == heads + tails and relations > min(heads, tails):
             fewest = "heads" if heads < tails else "tails"
             yield f"there are more relations ({relations:,}) than different {fewest} ({min(heads, tails):,})"
-        if _stands_alone(facts):
-            yield "the first row looks like a header that we do not know: its names never come back"
 
 
 def _different(ids: NDArray[np.int32]) -> int:
@@ -80,6 +82,9 @@ def _suspicious_names(raw: RawFacts) -> Iterator[str]:
     missing = [name for name in MISSING if name in raw.entities or name in raw.relations]
     if missing:
         yield f"please check: {_some(missing)} is read as a name, but often stands for a missing value"
+    for head, relation, tail in raw.tally.headers:
+        if relation in raw.relations and head in raw.entities and tail in raw.entities:
+            yield f"please check: the header {head}, {relation}, {tail} seems to occur again among the facts"
     if raw.tally.order != "certain":
         whole = [name for name in raw.entities if name.endswith(".0") and name[:-2] in raw.entities]
         if whole:

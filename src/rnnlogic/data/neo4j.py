@@ -84,7 +84,7 @@ def dump_file(place: Place) -> DumpFile | None:
 def read_dump(files: Sequence[DumpFile], source: str) -> RawFacts:
     """Facts and labels of all files of a dump, not yet split."""
     raw = RawFacts(source)
-    raw.tally.order = "named"
+    raw.tally.read_by("named")
     spaces = set[str]().union(*(file.spaces for file in files))
     with_space = len(spaces) > 1
     for file in files:

@@ -20,7 +20,7 @@ def is_network(data: Any) -> bool:
 
 def network_rows(graph: Any, raw: RawFacts, options: ReadOptions) -> Iterator[tuple[Any, Any, Any]]:
     """Facts of a graph; node attributes called `label` or `name` become labels."""
-    raw.tally.order = "given" if options.columns else "named"
+    raw.tally.read_by("given" if options.columns else "named")
     if not graph.is_directed():
         raw.tally.note("the graph is undirected: every edge is read once, in the direction networkx gives it")
     for node, attributes in graph.nodes(data=True):

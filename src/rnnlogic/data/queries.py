@@ -33,14 +33,14 @@ def is_connection(data: Any) -> bool:
 
 
 def read_connection(connection: Any, options: ReadOptions) -> RawFacts:
-    """Facts that a query on an open connection gives."""
+    """Facts that a query on an open connection gives; an answer (a cursor with rows) needs no query."""
     kind = f"{type(connection).__module__.partition('.')[0].lstrip('_')} query"
-    if not options.query:
+    if not options.query and not getattr(connection, "description", None):
         raise DataError(
             f"a database connection needs query=, for example {EXAMPLE_SQL!r} or {EXAMPLE_CYPHER!r}"
         )
     raw = RawFacts(kind)
-    header, rows = _answer(connection, options.query)
+    header, rows = _answer(connection, options.query) if options.query else _fetched(connection)
     raw.add(UNSPLIT, _blocks(header, rows, raw.tally, options, kind))
     return raw
 
@@ -62,8 +62,7 @@ def read_parquet(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) 
     with _local_file(place) as file, duckdb.connect() as connection:
         try:
             answer = connection.execute("SELECT * FROM read_parquet($1)", [str(file)])
-            header = [column[0] for column in answer.description]
-            yield from _blocks(header, _fetched(answer), tally, options, "Parquet file")
+            yield from _blocks(*_fetched(answer), tally, options, "Parquet file")
         except duckdb.Error as problem:
             raise DataError(f"not a Parquet file ({_first_line(problem)})", shown(place)) from None
         except DataError as problem:
@@ -92,14 +91,19 @@ def _answer(connection: Any, query: str) -> tuple[list[str], Iterable[Any]]:
         cursor = answer if getattr(answer, "description", None) else connection
         if not getattr(cursor, "description", None):
             raise DataError("the query gives no rows; it should return head, relation and tail")
-        return [column[0] for column in cursor.description], _fetched(cursor)
+        return _fetched(cursor)
     except DataError:
         raise
     except Exception as problem:  # every engine has errors of its own
         raise DataError(f"the query failed: {_first_line(problem)}") from None
 
 
-def _fetched(cursor: Any) -> Iterator[Any]:
+def _fetched(cursor: Any) -> tuple[list[str], Iterator[Any]]:
+    """Column names and rows of an answer that is there already."""
+    return [column[0] for column in cursor.description], _batches(cursor)
+
+
+def _batches(cursor: Any) -> Iterator[Any]:
     while rows := cursor.fetchmany(10_000):
         yield from rows
 

@@ -17,9 +17,10 @@ ROWS_PER_BLOCK = 1 << 17
 LONGEST_NAME = 40  # in messages
 BLANKS = " \t\r\n"  # stripped around every field
 
-# How sure we are which column is which: the user said so, a header says so, by position alone; or the format
-# leaves no doubt (RDF, PyKEEN).
-Order = Literal["given", "named", "assumed", "certain"]
+# How sure we are which column is which, least sure first: by position; by numbers of the user, where a header
+# may still be among the facts; by header; by names of the user; by a format without columns (RDF, PyKEEN).
+Order = Literal["assumed", "numbered", "named", "given", "certain"]
+ORDERS: tuple[Order, ...] = ("assumed", "numbered", "named", "given", "certain")
 
 
 class Names(dict[str, int]):
@@ -46,6 +47,7 @@ class Tally:
     crlf_files: int = 0
     literals: int = 0
     order: Order = field(default="certain", compare=False)
+    headers: list[tuple[str, ...]] = field(default_factory=list, compare=False)  # head, relation, tail
     notes: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
 
@@ -54,6 +56,10 @@ class Tally:
         if text not in self.notes:
             self.notes.append(text)
 
+    def read_by(self, order: Order) -> None:
+        """Say how the columns of a file were found; of several files the least sure counts."""
+        self.order = min(self.order, order, key=ORDERS.index)
+
     def doubt(self, text: str) -> None:
         """Keep a reason to think that the file may have been read wrongly."""
         if text not in self.doubts:
@@ -61,7 +67,9 @@ class Tally:
 
     def found(self) -> dict[str, Any]:
         """The counts and notes; doubts are judged when all facts are known."""
-        return {name: value for name, value in asdict(self).items() if name not in ("order", "doubts")}
+        return {
+            name: value for name, value in asdict(self).items() if name not in ("order", "headers", "doubts")
+        }
 
 
 @dataclass

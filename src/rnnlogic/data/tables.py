@@ -38,11 +38,11 @@ def read_object(data: Any, options: ReadOptions = NO_OPTIONS) -> RawFacts:
         _add(raw, UNSPLIT, _frame_rows(data, raw.tally, options), "data frame")
     elif hasattr(data, "__array__"):
         raw = RawFacts("array")
-        raw.tally.order = "assumed"
+        raw.tally.read_by("numbered" if options.columns else "assumed")
         _add(raw, UNSPLIT, _array_rows(np.asarray(data), options), "array")
     elif isinstance(data, Iterable):
         raw = RawFacts("list of facts")
-        raw.tally.order = "assumed"
+        raw.tally.read_by("numbered" if options.columns else "assumed")
         _add(raw, UNSPLIT, _reordered(data, options), "list of facts")
     else:
         raise DataError(
@@ -58,13 +58,13 @@ def table_places(
 ) -> tuple[int, int, int]:
     """Where a table with column names holds head, relation and tail; not `named`: its names mean nothing."""
     if options.columns is not None:
-        tally.order = "given"
+        tally.read_by("given")
         places = chosen_places(header, options.columns)
         note_columns(header, places, tally)
         return places
     known = known_columns(header) if named else None
     if known is not None:
-        tally.order = "named"
+        tally.read_by("named")
         if not known.certain:
             tally.doubt(f"we do not know all of the column names {listed(header)}")
         note_columns(header, known.places, tally)
@@ -74,7 +74,7 @@ def table_places(
             f"a {kind} needs three columns, or columns named head/relation/tail, subject/predicate/object, "
             f"source/type/target or the like; found {listed(header) or 'none'}. Choose three with columns="
         )
-    tally.order = "assumed"
+    tally.read_by("assumed")
     return 0, 1, 2
 
 
@@ -154,6 +154,10 @@ def _frame_rows(frame: Any, tally: Tally, options: ReadOptions) -> Iterator[tupl
     places = table_places(names, options, tally, "data frame")
     if tally.order == "assumed" and not all(name.isdecimal() for name in names):
         tally.doubt(f"we do not know the column names {listed(names)}")
+    if hasattr(frame, "fetchall"):  # a relation of duckdb
+        return ((row[places[0]], row[places[1]], row[places[2]]) for row in frame.fetchall())
+    if not hasattr(frame, "iloc") and not hasattr(frame, "to_series"):
+        raise DataError(f"cannot read {type(frame).__name__}; convert it to a pandas or polars frame")
     columns = [frame.iloc[:, i] if hasattr(frame, "iloc") else frame.to_series(i) for i in places]
     _check_missing(columns, "dropna" if hasattr(frame, "iloc") else "drop_nulls")
     return zip(*(column.to_list() for column in columns), strict=True)
