@@ -136,11 +136,11 @@ def drop_duplicates(
 def drop_repeats(
     splits: Mapping[str, Triples], num_entities: int, num_relations: int
 ) -> tuple[dict[str, Triples], dict[str, int]]:
-    """Remove facts of train from valid and test, and facts of valid from test."""
+    """Remove facts of train from valid and test, and facts of valid from test; no split may repeat a fact."""
     kept, removed = dict(splits), {}
     keys = {split: fact_keys(facts, num_entities, num_relations) for split, facts in kept.items()}
     for earlier, later in (("train", "valid"), ("train", "test"), ("valid", "test")):
-        repeats = np.isin(keys[later], keys[earlier])
+        repeats = np.isin(keys[later], keys[earlier], assume_unique=True)
         if repeats.any():
             removed[f"{earlier} in {later}"] = int(repeats.sum())
             kept[later], keys[later] = kept[later][~repeats], keys[later][~repeats]

@@ -15,7 +15,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -31,6 +31,7 @@ SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "spa
 SEPARATOR_NAMES = {name: sep for sep, name in SEPARATORS.items()} | {"\\t": "\t", "pipe": "|"}
 CHUNK_BYTES = 1 << 23
 SAMPLE_LINES = 20  # looked at to find the separator
+SAMPLE_BYTES = 1 << 16
 TAB, NEWLINE, SPACE = b"\t"[0], b"\n"[0], b" "[0]
 
 
@@ -91,6 +92,7 @@ def read_header(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -
     first = next(read_chunks(place, Tally()), None)
     if first is None:
         return "\t", []
+    first = _beginning(first)
     sep = options.sep or _separator(place, first, tally)
     return sep, next((row for _, row in _rows(place, [first], sep) if any(row)), [])
 
@@ -142,6 +144,7 @@ def _raw_chunks(place: Place) -> Iterator[bytes]:
 
 def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Table | None:
     """The layout that the first row shows; none if the first chunk is blank."""
+    first = _beginning(first)
     sep = options.sep or _separator(place, first, tally)
     rows = ((line, [field.strip(BLANKS) for field in row]) for line, row in _rows(place, [first], sep))
     line, row = next(((line, row) for line, row in rows if any(row)), (0, []))
@@ -155,15 +158,19 @@ def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Ta
     return Table(place, sep, layout)
 
 
+def _beginning(chunk: Chunk) -> Chunk:
+    """The first lines of a chunk, enough to see how the file is laid out."""
+    end = chunk.data.find(b"\n", SAMPLE_BYTES) + 1
+    return Chunk(chunk.data[:end], chunk.first_line) if chunk.data[:end].strip() else chunk
+
+
 def _separated(sep: str) -> str:
     return f"{SEPARATORS.get(sep, repr(sep))}-separated "
 
 
 def _separator(place: Place, chunk: Chunk, tally: Tally) -> str:
     """What separates the columns of the first lines; the usual one, unless only another fits."""
-    lines = [line for line in islice(chunk.data.split(b"\n"), 10 * SAMPLE_LINES) if line.strip()][
-        :SAMPLE_LINES
-    ]
+    lines = [line for line in chunk.data.split(b"\n") if line.strip()][:SAMPLE_LINES]
     first = lines[0] if lines else b""
     is_csv = suffix_of(place) == ".csv"
     if not is_csv and b"\t" in first:
