@@ -138,6 +138,12 @@ def test_prefixes_of_the_file_are_shown_and_may_be_asked_for(tmp_path):
     assert vocab.entity_id("p:ann") == vocab.entity_id("http://k.org/people/ann")
 
 
+def test_prefixes_of_rdf_xml_are_shown(tmp_path):
+    path = tmp_path / "g.owl"
+    path.write_text(XML, encoding="utf-8")
+    assert load_dataset(path).vocab.relation_labels == {"http://x.org/knows": "x:knows"}
+
+
 def test_one_prefix_never_stands_for_two_namespaces(tmp_path):
     for split, space in (("train", "a"), ("valid", "a"), ("test", "b")):
         facts = " x:i x:r x:j . x:j x:r x:i ." if split == "train" else f" x:{split} x:r x:i ."

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.graph import Triples
+from rnnlogic.data.raw import printable
 
 INVERSE_PREFIX = "!"  # files of the public RotatE/RNNLogic code write the inverse of `rel` as `!rel`
 EXAMPLES = 5
@@ -77,7 +78,7 @@ def _removed(pair: str) -> str:
 
 
 def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
+    return ", ".join(map(printable, names[:EXAMPLES])) + (", ..." if len(names) > EXAMPLES else "")
 
 
 def fact_keys(facts: Triples, num_entities: int, num_relations: int) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The dataset (names, train/valid/test facts, cleaning report) and `load_dataset`, which takes anything."""
+"""`Dataset` (names, facts of train, valid and test, cleaning report) and `load_dataset`, which makes one."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def load_dataset(
 
     `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1) where their
     own names do not say; `sep` is what separates them. `labels` are names to show, a mapping or a file of
-    `name<TAB>label` lines, for entities and relations alike. What looks as if it had been read wrongly is a
-    `DataWarning`, and stands in the report.
+    `name<TAB>label` lines, for entities and relations alike. If the data seem to have been read wrongly, a
+    `DataWarning` and the report say why.
 
-    Facts that come without a split are split by `ratios` (train, valid, test) and `seed`, such that train
-    mentions every entity and relation where possible; names get ids in sorted order unless the folder has
-    entities.dict and relations.dict.
+    Facts without a split are split at random by `ratios` (train, valid, test) and `seed`; train mentions
+    every entity and relation. Names get ids in sorted order, unless the folder has entities.dict and
+    relations.dict.
     """
     if isinstance(x, Dataset):
         if columns is not None or sep is not None or labels is not None or query is not None:
@@ -164,7 +164,7 @@ def _renumbered(facts: Triples, entity_ids: NDArray[np.int32], relation_ids: NDA
 
 
 def _final_names(names: Names, gone: frozenset[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """Names in their final order (sorted, unless fixed), and the final id of every id so far."""
+    """Names in their final order (sorted, unless fixed), and the final id for each id so far."""
     kept = [name for name in names if name not in gone]
     final = tuple(kept if names.fixed else sorted(kept))
     ids = np.full(len(names), -1, np.int32)

@@ -132,9 +132,14 @@ class Block(NamedTuple):
     lines: Sequence[int]
 
 
+def printable(name: str) -> str:
+    """A name without control characters, which a terminal would obey."""
+    return name if name.isprintable() else "".join(c if c.isprintable() else "?" for c in name)
+
+
 def shortened(name: str) -> str:
-    """A name in a message: not too long, and nothing that a terminal would obey."""
-    name = "".join(letter if letter.isprintable() else "?" for letter in name)
+    """A printable name of moderate length, for a message."""
+    name = printable(name)
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
 
 

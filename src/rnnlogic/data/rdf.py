@@ -21,6 +21,8 @@ RDF_SUFFIXES = (".nt", ".ttl", ".rdf", ".xml", ".owl")
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 _RANDOM_ID = re.compile(r"[0-9a-f]{20,32}")  # what the parser gives nodes that have no label in the file
 _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")  # local names that Turtle writes without escapes
+_XML_PREFIX = re.compile(rb"""xmlns:([\w.-]+)\s*=\s*["']([^"'&<>\s]+)["']""")
+XML_HEADER_BYTES = 1 << 16
 _NAMESPACE = re.compile(r".*[/#:]", re.DOTALL)
 
 
@@ -115,8 +117,16 @@ def _parsed(pyoxigraph: Any, place: Place, raw: RawFacts) -> Iterator[Any]:
         with open_bytes(place) as file:
             parser = pyoxigraph.parse(file, format=kind, base_iri=f"file:///{quote(place.name)}")
             yield from parser
-            raw.prefixes = parser.prefixes | raw.prefixes
+        prefixes = _xml_prefixes(place) if kind == formats.RDF_XML else parser.prefixes
+        raw.prefixes = prefixes | raw.prefixes
     except SyntaxError as problem:
         raise DataError(f"not valid RDF: {problem.msg}", shown(place), problem.lineno) from None
     except (OSError, EOFError, zipfile.BadZipFile) as problem:
         raise DataError(f"cannot be read ({problem})", shown(place)) from None
+
+
+def _xml_prefixes(place: Place) -> dict[str, str]:
+    """The namespaces that an RDF/XML file declares at its beginning; the parser does not tell them."""
+    with open_bytes(place) as file:
+        found = _XML_PREFIX.findall(file.read(XML_HEADER_BYTES))
+    return {prefix.decode(): space.decode(errors="replace") for prefix, space in reversed(found)}

@@ -12,6 +12,7 @@ import contextlib
 import csv
 import gzip
 import io
+import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -32,6 +33,7 @@ SEPARATOR_NAMES = {name: sep for sep, name in SEPARATORS.items()} | {"\\t": "\t"
 CHUNK_BYTES = 1 << 23
 SAMPLE_LINES = 20  # looked at to find the separator
 SAMPLE_BYTES = 1 << 16
+_QUOTED = re.compile(r'".*"', re.DOTALL)
 TAB, NEWLINE, SPACE = b"\t"[0], b"\n"[0], b" "[0]
 
 
@@ -47,6 +49,7 @@ class Table(NamedTuple):
 
     place: Place
     sep: str
+    quoted: bool
     layout: Layout
 
     @property
@@ -94,12 +97,12 @@ def read_header(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -
         return "\t", []
     first = _beginning(first)
     sep = options.sep or _separator(place, first, tally)
-    return sep, next((row for _, row in _rows(place, [first], sep) if any(row)), [])
+    return sep, _first_row(place, first, sep, _may_be_quoted(sep))[1]
 
 
 def read_rows(place: Place, sep: str, tally: Tally) -> Iterator[tuple[int, list[str]]]:
     """All rows of a text file with their lines; fields stripped, blank rows left out."""
-    for line, row in _rows(place, read_chunks(place, tally), sep):
+    for line, row in _rows(place, read_chunks(place, tally), sep, _may_be_quoted(sep)):
         fields = [field.strip(BLANKS) for field in row]
         if any(fields):
             yield line, fields
@@ -146,16 +149,32 @@ def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Ta
     """The layout that the first row shows; none if the first chunk is blank."""
     first = _beginning(first)
     sep = options.sep or _separator(place, first, tally)
-    rows = ((line, [field.strip(BLANKS) for field in row]) for line, row in _rows(place, [first], sep))
-    line, row = next(((line, row) for line, row in rows if any(row)), (0, []))
+    quoted = _may_be_quoted(sep)
+    line, row = _first_row(place, first, sep, quoted)
     if not row:
         return None
+    if not quoted and suffix_of(place) in (".csv", ".tsv") and all(map(_QUOTED.fullmatch, row)):
+        quoted = True  # as R and spreadsheets write TAB-separated files
+        tally.note("quotes around the fields are removed")
+        line, row = _first_row(place, first, sep, quoted)
     may_have_header = suffix_of(place) in (".csv", ".tsv") or sep not in "\t "
     try:
         layout = layout_of(row, options, tally, may_have_header=may_have_header, separated=_separated(sep))
     except DataError as problem:
         raise DataError(str(problem), shown(place), line) from None
-    return Table(place, sep, layout)
+    return Table(place, sep, quoted, layout)
+
+
+def _first_row(place: Place, chunk: Chunk, sep: str, quoted: bool) -> tuple[int, list[str]]:
+    """Line and fields of the first row that is not blank; no fields if there is none."""
+    rows = _rows(place, [chunk], sep, quoted)
+    stripped = ((line, [field.strip(BLANKS) for field in row]) for line, row in rows)
+    return next(((line, row) for line, row in stripped if any(row)), (0, []))
+
+
+def _may_be_quoted(sep: str) -> bool:
+    """Whether fields may stand in quotes whatever they hold, as in CSV."""
+    return len(sep) == 1 and sep not in "\t "
 
 
 def _beginning(chunk: Chunk) -> Chunk:
@@ -207,9 +226,9 @@ def _ends_words(lines: list[bytes], sep: str) -> bool:
     return all(word.endswith(sep.encode()) for line in lines for word in line.split()[:2])
 
 
-def _rows(place: Place, chunks: Iterable[Chunk], sep: str) -> Iterator[tuple[int, list[str]]]:
-    """Lines and their fields; single characters other than TAB and space may be quoted away, as in CSV."""
-    if len(sep) == 1 and sep not in "\t ":
+def _rows(place: Place, chunks: Iterable[Chunk], sep: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """Lines and their fields."""
+    if quoted:
         yield from _quoted_rows(place, chunks, sep)
         return
     for chunk in chunks:
@@ -229,15 +248,15 @@ def _quoted_rows(place: Place, chunks: Iterable[Chunk], sep: str) -> Iterator[tu
 
 
 def _blocks(table: Table, chunks: Iterator[Chunk], tally: Tally) -> Iterator[Block]:
-    if table.sep != "\t":
-        rows = _projected(_rows(table.place, chunks, table.sep), table)
+    if table.sep != "\t" or table.quoted:
+        rows = _projected(_rows(table.place, chunks, table.sep, table.quoted), table)
         yield from checked_blocks(rows, tally, table.fail, table.separated)
         return
     for chunk in chunks:
         if _is_plain(chunk.data, table.layout.width):
             yield _plain_block(chunk, table)
         else:
-            rows = _projected(_rows(table.place, [chunk], table.sep), table)
+            rows = _projected(_rows(table.place, [chunk], table.sep, False), table)
             yield from checked_blocks(rows, tally, table.fail, table.separated)
 
 

@@ -1,4 +1,4 @@
-"""Writing a dataset as a folder that `load_dataset` reads back to the same ids, facts and labels."""
+"""Writing a dataset as a folder; `load_dataset` reads the same ids, facts and labels from it."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from rnnlogic.data.vocab import Vocab
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:
-    """Write train.txt, valid.txt, test.txt, labels, and the .dict files where sorted names would not do.
+    """Write train.txt, valid.txt, test.txt, labels, and .dict files if sorted names would give other ids.
 
-    Every file appears whole or not at all. A folder that is not empty is refused; with `force` its files are
-    replaced, and other dataset files in it, which would be read along, are removed.
+    Every file appears whole or not at all. A folder that is not empty is refused. With `force` its files are
+    replaced; other dataset files in it are removed, since they would be read as well.
     """
     folder = Path(folder)
     if folder.is_dir() and any(folder.iterdir()) and not force:
