@@ -65,7 +65,11 @@ def test_literals_are_counted_and_labels_kept(tmp_path):
     dataset = load_dataset(path)
     assert dataset.report.literals == 2
     assert "2 fact(s) with a literal as object skipped" in dataset.report.lines()
-    assert dataset.vocab.entity_labels == {"http://x.org/ann": "Ann", "http://x.org/bob": "Bob"}
+    assert dataset.vocab.entity_labels == {
+        "http://x.org/ann": "Ann",
+        "http://x.org/bob": "Bob",
+        "http://x.org/cy": "x:cy",  # no rdfs:label, so the file's prefix
+    }
     assert dataset.vocab.relation_labels == {"http://x.org/knows": "knows someone"}
     assert dataset.vocab.entity_id("Ann") == dataset.vocab.entity_id("http://x.org/ann")
 
@@ -115,3 +119,43 @@ def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, monkeypatch)
     monkeypatch.setattr(builtins, "__import__", without_pyoxigraph)
     with pytest.raises(DataError, match=r'pip install "rnnlogic\[rdf\]"'):
         load_dataset(path)
+
+
+def test_prefixes_of_the_file_are_shown_and_may_be_asked_for(tmp_path):
+    path = tmp_path / "g.ttl"
+    text = (
+        "@prefix kin: <http://k.org/> . @prefix p: <http://k.org/people/> . @prefix o: <http://o.org/x> .\n"
+    )
+    path.write_text(
+        text + "p:ann kin:parent p:bob . p:bob kin:parent <http://k.org/a/b> , o:y .", encoding="utf-8"
+    )
+    vocab = load_dataset(path).vocab
+    assert vocab.relations == ("http://k.org/parent",)  # the names stay, so that exports are exact
+    assert vocab.relation_label(1) == "kin:parent^-1"
+    assert vocab.relation_id("kin:parent") == 0
+    shown = {vocab.entity_label(i) for i in range(vocab.num_entities)}
+    assert shown == {"p:ann", "p:bob", "http://k.org/a/b", "o:y"}
+    assert vocab.entity_id("p:ann") == vocab.entity_id("http://k.org/people/ann")
+
+
+def test_prefixes_of_rdf_xml_are_shown(tmp_path):
+    path = tmp_path / "g.owl"
+    path.write_text(XML, encoding="utf-8")
+    assert load_dataset(path).vocab.relation_labels == {"http://x.org/knows": "x:knows"}
+
+
+def test_one_prefix_never_stands_for_two_namespaces(tmp_path):
+    for split, space in (("train", "a"), ("valid", "a"), ("test", "b")):
+        facts = " x:i x:r x:j . x:j x:r x:i ." if split == "train" else f" x:{split} x:r x:i ."
+        text = f"@prefix x: <http://{space}.org/> .{facts}"
+        (tmp_path / f"{split}.ttl").write_text(text, encoding="utf-8")
+    vocab = load_dataset(tmp_path).vocab
+    assert vocab.relation_labels == {"http://a.org/r": "x:r"}
+    assert vocab.entity_label(vocab.entity_id("http://b.org/i")) == "http://b.org/i"
+
+
+def test_rdfs_labels_of_later_files_go_before_prefixes(tmp_path):
+    for split in ("train", "valid", "test"):
+        label = 'x:k rdfs:label "knows" .' if split == "test" else ""
+        (tmp_path / f"{split}.ttl").write_text(f"{PREFIX} x:{split} x:k x:a . {label}", encoding="utf-8")
+    assert load_dataset(tmp_path).vocab.relation_labels == {"http://x.org/k": "knows"}

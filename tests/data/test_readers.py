@@ -52,10 +52,10 @@ def test_forms_of_text_are_read_alike(tmp_path, name, text):
     assert tally == Tally()
 
 
-@pytest.mark.parametrize("header", readers.HEADERS)
+@pytest.mark.parametrize("header", ["head relation tail", "h r t", "subject predicate object"])
 @pytest.mark.parametrize(("suffix", "separator"), [(".csv", ","), (".tsv", "\t")])
 def test_header_lines_are_skipped_in_csv_and_tsv(tmp_path, header, suffix, separator):
-    text = separator.join(header).title() + "\n" + lines(separator)
+    text = header.replace(" ", separator).title() + "\n" + lines(separator)
     facts, tally = read(write(tmp_path / f"f{suffix}", text))
     assert facts == FACTS
     assert tally == Tally(header_lines=1)
@@ -80,6 +80,16 @@ def test_names_may_hold_spaces_quotes_and_any_script(tmp_path):
     assert read(write(tmp_path / "f.csv", quoted))[0] == odd
 
 
+def test_quoted_fields_between_tabs(tmp_path):
+    quoted = "".join("\t".join(f'"{name}"' for name in fact) + "\n" for fact in FACTS)
+    for header in ("", '"subject"\t"predicate"\t"object"\n'):
+        facts, tally = read(write(tmp_path / "f.tsv", header + quoted))
+        assert facts == FACTS
+        assert tally.notes == ["quotes around the fields are removed"]
+    facts, _ = read(write(tmp_path / "f.txt", quoted))  # what save_dataset writes is never changed
+    assert facts[0] == ('"ann"', '"friend"', '"bob"')
+
+
 name = st.text(min_size=1, max_size=5).filter(
     lambda s: s == s.strip(BLANKS) and not set(s) & set("\t\n\ufeff")
 )
@@ -92,6 +102,16 @@ def test_chunks_of_any_size_give_what_plain_splitting_gives(tmp_path, facts, chu
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(readers, "CHUNK_BYTES", chunk_bytes)
         assert read(path)[0] == facts
+
+
+@given(st.lists(st.tuples(name, name, name, name), min_size=1, max_size=30), st.integers(1, 40))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_further_columns_do_not_depend_on_chunks_either(tmp_path, rows, chunk_bytes):
+    text = "type\tnote\tto\tfrom\n" + lines("\t", rows)
+    path = write(tmp_path / "f.tsv", text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "CHUNK_BYTES", chunk_bytes)
+        assert read(path)[0] == [(head, relation, tail) for relation, _, tail, head in rows]
 
 
 WRONG = [

@@ -37,6 +37,7 @@ name = st.text(min_size=1, max_size=3).filter(
 )
 
 
+@pytest.mark.filterwarnings("ignore::rnnlogic.data.dataset.DataWarning")
 @given(st.lists(st.tuples(name, name, name), min_size=12, max_size=30))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
 def test_any_names_read_back_the_same(tmp_path, triples):

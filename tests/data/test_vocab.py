@@ -59,3 +59,26 @@ def test_vocabularies_with_the_same_names_are_equal(vocab):
     assert vocab == same
     assert hash(vocab) == hash(same)
     assert vocab != Vocab(vocab.entities[:2], vocab.relations)
+
+
+def test_relation_labels_may_be_used_in_questions(vocab):
+    assert vocab.relation_id("is a friend of") == 0
+    assert vocab.relation_id("is a friend of^-1") == 2
+    wikidata = Vocab(("Q1",), ("P27",), relation_labels={"P27": "citizenship"})
+    with pytest.raises(UnknownNameError, match="unknown relation 'citizenshp'; did you mean 'citizenship'"):
+        wikidata.relation_id("citizenshp")
+
+
+def test_a_label_of_two_names_is_an_error_that_names_both():
+    vocab = Vocab(("Q1", "Q2"), ("P1", "P2"), {"Q1": "Bob", "Q2": "Bob"}, {"P1": "part of", "P2": "part of"})
+    assert not vocab.has_entity("Bob")
+    with pytest.raises(UnknownNameError, match="'Bob': it is the label of 'Q1' and 'Q2'; use one of these"):
+        vocab.entity_id("Bob")
+    for text in ("part of", "part of^-1"):
+        with pytest.raises(UnknownNameError, match="'part of': it is the label of 'P1' and 'P2'"):
+            vocab.relation_id(text)
+
+
+def test_relation_names_go_before_labels():
+    vocab = Vocab(("a",), ("r", "s"), relation_labels={"s": "r"})
+    assert vocab.relation_id("r") == 0

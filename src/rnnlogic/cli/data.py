@@ -1,4 +1,4 @@
-"""`rnnlogic data`: list, look at and split datasets."""
+"""`rnnlogic data`: list, inspect and split datasets."""
 
 from __future__ import annotations
 
@@ -7,19 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.cli.options import (
+    AsJson,
+    ColumnsOption,
+    LabelsOption,
+    QueryOption,
+    SepOption,
+    load_named,
+    print_notes,
+)
 from rnnlogic.cli.output import print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
 
 app = typer.Typer(
-    help="List, look at and split datasets.",
+    help="List, inspect and split datasets.",
     epilog="Example: rnnlogic data list",
     no_args_is_help=True,
 )
 
 SPLITS = ("train", "valid", "test")
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Source = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATASET",
+        help="Dataset name, folder, file, - for standard input, or address of a SPARQL endpoint.",
+    ),
+]
 Seed = Annotated[int, typer.Option(help="Seed of the random split.", min=0)]
 
 
@@ -49,21 +64,22 @@ def _known_rows() -> list[dict[str, Any]]:
 
 @app.command("info", epilog="Example: rnnlogic data info umls --json")
 def info(
-    name: Annotated[str, typer.Argument(help="Dataset name, folder or file.")],
+    name: Source,
     as_json: AsJson = False,
     seed: Seed = 0,
     top: Annotated[int, typer.Option(help="How many of the largest relations to show.", min=0)] = 10,
+    columns: ColumnsOption = None,
+    sep: SepOption = None,
+    labels: LabelsOption = None,
+    query: QueryOption = None,
 ) -> None:
     """Show the size of a dataset, what cleaning found, and its largest relations."""
-    from rnnlogic.data.dataset import load_dataset
-
-    dataset = load_dataset(name, seed=seed)
+    dataset = load_named(name, columns, sep, labels, query, seed=seed)
     if as_json:
         print_json(_summary(dataset) | {"cleaning": dataset.report.as_dict()})
         return
     print_pairs(list(_summary(dataset).items()))
-    for line in dataset.report.lines():
-        typer.echo(f"note: {line}")
+    print_notes(dataset)
     if top:
         typer.echo()
         print_table(
@@ -92,7 +108,7 @@ def _relation_rows(dataset: Dataset, top: int) -> list[list[Any]]:
 
 @app.command("split", epilog="Example: rnnlogic data split facts.tsv -o my-data --ratios 80/10/10 --seed 1")
 def split(
-    file: Annotated[str, typer.Argument(help="File of facts, or the name of a dataset.")],
+    name: Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
     ratios: Annotated[
         str, typer.Option(help="train/valid/test (default 80/10/10; 30/20/50 for umls and kinship).")
@@ -101,16 +117,18 @@ def split(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the dataset in a folder that is not empty.")
     ] = False,
+    columns: ColumnsOption = None,
+    sep: SepOption = None,
+    labels: LabelsOption = None,
+    query: QueryOption = None,
 ) -> None:
     """Split facts at random into train, valid and test files; train keeps every entity and relation."""
-    from rnnlogic.data.dataset import load_dataset
-    from rnnlogic.data.readers import stem_of
+    from rnnlogic.data.places import stem_of
     from rnnlogic.data.saving import save_dataset
     from rnnlogic.data.split import default_ratios, parse_ratios
 
-    wanted = parse_ratios(ratios) if ratios else default_ratios(stem_of(Path(file)))
-    dataset = load_dataset(file, seed=seed, ratios=wanted)
+    wanted = parse_ratios(ratios) if ratios else default_ratios(stem_of(Path(name)))
+    dataset = load_named(name, columns, sep, labels, query, seed=seed, ratios=wanted)
     save_dataset(dataset, output, force=force)
     print_pairs([*_summary(dataset).items(), ("written to", output)])
-    for line in dataset.report.lines():
-        typer.echo(f"note: {line}")
+    print_notes(dataset)

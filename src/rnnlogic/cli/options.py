@@ -1,12 +1,17 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the loading of a dataset as they say."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rnnlogic.data.dataset import Dataset
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder that `rnnlogic fit` made.")]
 RelationOption = Annotated[
@@ -41,3 +46,63 @@ GraphOption = Annotated[
         "--graph", metavar="DATASET", help="Apply the rules to another graph: dataset name, folder or file."
     ),
 ]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="HEAD,RELATION,TAIL",
+        help="Columns of the table, by name or by number from 1: from,kind,to or 1,3,2.",
+    ),
+]
+SepOption = Annotated[
+    str | None,
+    typer.Option(
+        "--sep",
+        metavar="CHARACTER",
+        help="What separates the columns: a character, or tab, space, comma, semicolon, bar.",
+    ),
+]
+LabelsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE",
+        help="Names to show for entities and relations: lines of name<TAB>label.",
+    ),
+]
+QueryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--query",
+        metavar="TEXT",
+        help="SPARQL, Cypher or SQL that gives head, relation and tail, for endpoints and database files.",
+    ),
+]
+
+
+def load_named(
+    name: str,
+    columns: str | None = None,
+    sep: str | None = None,
+    labels: Path | None = None,
+    query: str | None = None,
+    *,
+    seed: int = 0,
+    ratios: Sequence[float] | None = None,
+) -> Dataset:
+    """Load a dataset as the options say; the caller prints the lines of its report, doubts included."""
+    import warnings
+
+    from rnnlogic.data.dataset import DataWarning, load_dataset
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # the report says the same
+        return load_dataset(
+            name, seed=seed, ratios=ratios, columns=columns, sep=sep, labels=labels, query=query
+        )
+
+
+def print_notes(dataset: Dataset, *, err: bool = False) -> None:
+    """Print what reading and cleaning found, a line each."""
+    for line in dataset.report.lines():
+        typer.echo(f"note: {line}", err=err)

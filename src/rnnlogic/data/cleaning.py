@@ -1,4 +1,4 @@
-"""Cleaning of facts: what is folded, removed or merely noted, and the report that says so."""
+"""Cleaning facts: what is folded, removed or only noted, and the report that says so."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.graph import Triples
+from rnnlogic.data.raw import printable
 
 INVERSE_PREFIX = "!"  # files of the public RotatE/RNNLogic code write the inverse of `rel` as `!rel`
 EXAMPLES = 5
@@ -18,31 +19,36 @@ EXAMPLES = 5
 
 @dataclass(frozen=True)
 class CleaningReport:
-    """What reading and cleaning found; everything is zero or empty when the data were clean."""
+    """What reading and cleaning found; all zero or empty for clean data."""
 
     blank_lines: int = 0
     header_lines: int = 0
     bom_files: int = 0
     crlf_files: int = 0
-    literals: int = 0  # RDF facts with a literal as object, skipped
+    literals: int = 0  # skipped RDF facts whose object is a literal
     inverse_dropped: int = 0  # `!rel` facts whose forward fact is in the same split
-    inverse_turned: int = 0  # `!rel` facts without it, turned into the forward fact
+    inverse_turned: int = 0  # other `!rel` facts, reversed
     duplicates: Mapping[str, int] = field(default_factory=dict)  # split -> repeated facts removed
     repeated: Mapping[str, int] = field(default_factory=dict)  # "train in test" -> facts removed from test
-    extra_train: int = 0  # facts beyond the ratio that a seeded split keeps in train for coverage
-    unseen_entities: tuple[str, ...] = ()  # of valid/test, in no train fact; their facts stay
+    extra_train: int = 0  # facts beyond the ratio that the split keeps in train for coverage
+    unseen_entities: tuple[str, ...] = ()  # of valid and test, in no fact of train; their facts stay
     unseen_relations: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()  # reasons to think that the data were read wrongly, with the way out
+    notes: tuple[str, ...] = ()  # how columns and files were understood
+
+    def __post_init__(self) -> None:
+        for name in _TEXTS:  # lists, if the report comes from JSON
+            object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        unseen = {
-            "unseen_entities": list(self.unseen_entities),
-            "unseen_relations": list(self.unseen_relations),
-        }
-        return asdict(self) | unseen
+        return asdict(self) | {name: list(getattr(self, name)) for name in _TEXTS}
 
     def lines(self) -> list[str]:
-        """One sentence for everything that was found; empty when all was clean."""
+        """One sentence for everything that was found, doubts first; empty when all was clean."""
+        return [*self.doubts, *self.notes, *self._counts()]
+
+    def _counts(self) -> list[str]:
         counted = [
             (self.bom_files, "byte order mark skipped in {} file(s)"),
             (self.crlf_files, "Windows line ends (CRLF) read in {} file(s)"),
@@ -53,7 +59,7 @@ class CleaningReport:
             (self.inverse_turned, "{} inverse fact(s) `!rel` turned into forward facts"),
             *((n, f"{{}} repeated fact(s) removed from {split}") for split, n in self.duplicates.items()),
             *((n, f"{{}} fact(s) of {_removed(pair)}") for pair, n in self.repeated.items()),
-            (self.extra_train, "{} fact(s) more than the ratio kept in train, to cover all names"),
+            (self.extra_train, "{} fact(s) beyond the ratio kept in train, so that it covers all names"),
             (len(self.unseen_entities), f"{{}} entities never occur in train: {_some(self.unseen_entities)}"),
             (
                 len(self.unseen_relations),
@@ -63,13 +69,16 @@ class CleaningReport:
         return [text.replace("{}", f"{count:,}", 1) for count, text in counted if count]
 
 
+_TEXTS = ("unseen_entities", "unseen_relations", "doubts", "notes")
+
+
 def _removed(pair: str) -> str:
     earlier, later = pair.split(" in ")
     return f"{earlier} removed from {later}"
 
 
 def _some(names: tuple[str, ...]) -> str:
-    return ", ".join(names[:EXAMPLES]) + (", ..." if len(names) > EXAMPLES else "")
+    return ", ".join(map(printable, names[:EXAMPLES])) + (", ..." if len(names) > EXAMPLES else "")
 
 
 def fact_keys(facts: Triples, num_entities: int, num_relations: int) -> NDArray[np.int64]:
@@ -83,9 +92,9 @@ def fact_keys(facts: Triples, num_entities: int, num_relations: int) -> NDArray[
 def fold_inverses(
     splits: Mapping[str, Triples], relations: Mapping[str, int], num_entities: int
 ) -> tuple[dict[str, Triples], frozenset[str], dict[str, int]]:
-    """Turn `!rel` facts of known relations round, or drop them where the forward fact is in the same split.
+    """Reverse `!rel` facts of known relations, or drop them if the same split has the forward fact.
 
-    Gives the new splits, the relation names that are gone, and the counts for the report.
+    Returns the new splits, the relation names that disappeared, and the counts for the report.
     """
     inverses = {name: relations.get(name[1:], -1) for name in relations if name.startswith(INVERSE_PREFIX)}
     inverses = {name: base for name, base in inverses.items() if base >= 0}
@@ -112,7 +121,7 @@ def fold_inverses(
 def drop_duplicates(
     splits: Mapping[str, Triples], num_entities: int, num_relations: int
 ) -> tuple[dict[str, Triples], dict[str, int]]:
-    """Keep the first of repeated facts in every split; how many went, for the splits that had any."""
+    """Keep the first of repeated facts in every split; also returns how many were removed, by split."""
     kept, removed = {}, {}
     for split, facts in splits.items():
         keys = fact_keys(facts, num_entities, num_relations)
@@ -128,11 +137,11 @@ def drop_duplicates(
 def drop_repeats(
     splits: Mapping[str, Triples], num_entities: int, num_relations: int
 ) -> tuple[dict[str, Triples], dict[str, int]]:
-    """Remove facts of train from valid and test, and facts of valid from test."""
+    """Remove facts of train from valid and test, and facts of valid from test; no split may repeat a fact."""
     kept, removed = dict(splits), {}
     keys = {split: fact_keys(facts, num_entities, num_relations) for split, facts in kept.items()}
     for earlier, later in (("train", "valid"), ("train", "test"), ("valid", "test")):
-        repeats = np.isin(keys[later], keys[earlier])
+        repeats = np.isin(keys[later], keys[earlier], assume_unique=True)
         if repeats.any():
             removed[f"{earlier} in {later}"] = int(repeats.sum())
             kept[later], keys[later] = kept[later][~repeats], keys[later][~repeats]
@@ -142,7 +151,7 @@ def drop_repeats(
 def unseen_in_train(
     splits: Mapping[str, Triples], columns: list[int], names: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Names in these columns of valid and test that no train fact mentions."""
+    """Names in these columns of valid and test that no fact of train mentions."""
     seen, used = np.zeros((2, len(names)), bool)
     seen[splits["train"][:, columns]] = True
     for split in ("valid", "test"):

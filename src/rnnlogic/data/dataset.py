@@ -1,16 +1,16 @@
-"""The dataset (names, train/valid/test facts, cleaning report) and `load_dataset`, which takes anything."""
+"""`Dataset` (names, facts of train, valid and test, cleaning report) and `load_dataset`, which makes one."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
+from rnnlogic.base.errors import DataError, UnknownNameError
 from rnnlogic.data.cleaning import (
     CleaningReport,
     drop_duplicates,
@@ -18,12 +18,15 @@ from rnnlogic.data.cleaning import (
     fold_inverses,
     unseen_in_train,
 )
-from rnnlogic.data.files import read_file, read_folder
+from rnnlogic.data.columns import ReadOptions, parse_columns
+from rnnlogic.data.doubts import doubts_of
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.data.named import KNOWN, is_name, local_names, read_named
-from rnnlogic.data.readers import UNSPLIT, Names, RawFacts, stem_of, suffix_of
+from rnnlogic.data.labels import Labels, add_labels
+from rnnlogic.data.raw import UNSPLIT, Names, RawFacts
+from rnnlogic.data.rdf import prefixed
+from rnnlogic.data.readers import parse_sep
+from rnnlogic.data.sources import read_source
 from rnnlogic.data.split import Ratios, check_ratios, default_ratios, split_facts
-from rnnlogic.data.tables import read_object
 from rnnlogic.data.vocab import Vocab
 
 Evidence = Literal["train", "train+valid", "all"]
@@ -32,6 +35,10 @@ EVIDENCE_SPLITS: dict[str, tuple[str, ...]] = {
     "train+valid": ("train", "valid"),
     "all": ("train", "valid", "test"),
 }
+
+
+class DataWarning(UserWarning):
+    """Data that may have been read wrongly; the message shows how they were read, and how to change it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,46 +81,50 @@ class Dataset:
         return self._graphs[evidence]
 
 
-def load_dataset(x: Any, *, seed: int = 0, ratios: Ratios | None = None, name: str | None = None) -> Dataset:
+def load_dataset(
+    x: Any,
+    *,
+    seed: int = 0,
+    ratios: Ratios | None = None,
+    name: str | None = None,
+    columns: str | Sequence[str | int] | Mapping[str, str | int] | None = None,
+    sep: str | None = None,
+    labels: Labels | None = None,
+    query: str | None = None,
+) -> Dataset:
     """Load a knowledge graph from nearly anything.
 
     `x` is a name (`umls`; folders under $RNNLOGIC_DATA come first), a folder with train/valid/test files, a
-    single file, a pandas or polars frame, a list or array of triples, a PyKEEN dataset or triples factory, or
-    a Dataset. A text that is a name is never taken as a path: write `./umls` for a folder called umls.
+    single file or zip archive, `-` for standard input, the address of a SPARQL endpoint, a database file or
+    connection (with `query`), a pandas or polars frame, a list or array of triples, a networkx graph, a
+    PyKEEN dataset or triples factory, or a Dataset. A text that is a name is never taken as a path: write
+    `./umls` for a folder called umls.
 
-    Facts that come without a split are split by `ratios` (train, valid, test) and `seed`, such that train
-    mentions every entity and relation where possible; names get ids in sorted order unless the folder has
-    entities.dict and relations.dict.
+    `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1) where their
+    own names do not say; `sep` is what separates them. `labels` are names to show, a mapping or a file of
+    `name<TAB>label` lines, for entities and relations alike. If the data seem to have been read wrongly, a
+    `DataWarning` and the report say why.
+
+    Facts without a split are split at random by `ratios` (train, valid, test) and `seed`; train mentions
+    every entity and relation. Names get ids in sorted order, unless the folder has entities.dict and
+    relations.dict.
     """
     if isinstance(x, Dataset):
+        if columns is not None or sep is not None or labels is not None or query is not None:
+            raise DataError(
+                "the dataset is loaded already; give columns, sep, labels and query when you load it"
+            )
         return x if name is None else replace(x, name=name)
     if ratios is not None:
         ratios = check_ratios(ratios)
-    own_name, raw = _read(x, resplit=ratios is not None)
-    return _assemble(raw, name or own_name, ratios, seed)
-
-
-def _read(x: Any, resplit: bool) -> tuple[str, RawFacts]:
-    if isinstance(x, str) and is_name(x):
-        return x, read_named(x, keep_split=not resplit)
-    if not isinstance(x, str | os.PathLike):
-        return "facts", read_object(x)
-    path = Path(x)
-    if path.is_dir():
-        return path.resolve().name, read_folder(path)
-    if path.is_file():
-        return stem_of(path), read_file(path)
-    if str(x).lower() in KNOWN:
-        return _read(str(x).lower(), resplit)
-    raise _not_found(x)
-
-
-def _not_found(x: str | os.PathLike[str]) -> RNNLogicError:
-    if not isinstance(x, str) or Path(x).name != x or suffix_of(Path(x)):
-        return DataError("no such file or folder", Path(x))
-    names = [*KNOWN, *(name for name in local_names() if name not in KNOWN)]
-    problem = UnknownNameError("dataset", x, names)
-    return DataError(f"{problem} (known: {', '.join(names)}; nor is there a file or folder of that name)")
+    options = ReadOptions(parse_columns(columns), parse_sep(sep), query)
+    own_name, raw = read_source(x, options, keep_split=ratios is None)
+    if labels is not None:
+        add_labels(raw, labels)
+    dataset = _assemble(raw, name or own_name, ratios, seed)
+    for doubt in dataset.report.doubts:
+        warnings.warn(doubt, DataWarning, stacklevel=2)
+    return dataset
 
 
 def _assemble(raw: RawFacts, name: str, ratios: Ratios | None, seed: int) -> Dataset:
@@ -129,20 +140,21 @@ def _assemble(raw: RawFacts, name: str, ratios: Ratios | None, seed: int) -> Dat
         splits, extra = split_facts(splits[UNSPLIT], ratios, seed, *size)
         source += f", seeded {'/'.join(f'{r:g}' for r in ratios)} split, seed {seed}"
     elif ratios is not None:
-        raise DataError(f"{source} is split already; leave out the ratios, or give all facts as one file")
+        raise DataError(f"{source} is split already; leave the ratios out, or give all facts as one file")
     else:
         splits, repeated = drop_repeats(splits, *size)
     report = CleaningReport(
-        **asdict(raw.tally),
-        **folded,
+        **(raw.tally.found() | folded),
+        doubts=tuple(doubts_of(raw)),
         duplicates=duplicates,
         repeated=repeated,
         extra_train=extra,
         unseen_entities=unseen_in_train(splits, [0, 2], entities),
         unseen_relations=unseen_in_train(splits, [1], relations),
     )
-    labels = (_used(raw.entity_labels, entities), _used(raw.relation_labels, relations))
-    vocab = Vocab(entities, relations, *labels)
+    entity_labels = prefixed(entities, raw.prefixes) | _used(raw.entity_labels, entities)
+    relation_labels = prefixed(relations, raw.prefixes) | _used(raw.relation_labels, relations)
+    vocab = Vocab(entities, relations, entity_labels, relation_labels)
     return Dataset(name, vocab, splits["train"], splits["valid"], splits["test"], report, source)
 
 
@@ -152,7 +164,7 @@ def _renumbered(facts: Triples, entity_ids: NDArray[np.int32], relation_ids: NDA
 
 
 def _final_names(names: Names, gone: frozenset[str]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """Names in their final order (sorted, unless fixed), and the final id of every id so far."""
+    """Names in their final order (sorted, unless fixed), and the final id for each id so far."""
     kept = [name for name in names if name not in gone]
     final = tuple(kept if names.fixed else sorted(kept))
     ids = np.full(len(names), -1, np.int32)

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Triples = NDArray[np.int32]  # shape [n, 3]: head, relation, tail; relation < R
 
-# A direct index (relation, head) -> edges costs 2R x E entries. It is made only while that stays
-# within this many entries per edge (or below a small absolute size); otherwise rows are found by bisection.
+# A direct index (relation, head) -> edges costs 2R x E entries. It is built only if that is within
+# so many entries per edge, or below a small absolute size; otherwise rows are found by bisection.
 DIRECT_ENTRIES_PER_EDGE = 16
 DIRECT_ENTRIES_FREE = 1 << 22
 
@@ -88,7 +88,7 @@ class Graph:
         return a.tails[a.row_edges[row] : a.row_edges[row + 1]]
 
     def has(self, head: int, relation: int, tail: int) -> bool:
-        """Whether relation(head, tail) is a fact; inverse relations are fine."""
+        """Whether relation(head, tail) is a fact; the relation may be an inverse."""
         tails = self.neighbours(head, relation)
         place = np.searchsorted(tails, tail)
         return bool(place < len(tails) and tails[place] == tail)

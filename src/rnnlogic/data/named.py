@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
 from rnnlogic.data.files import read_folder, split_files
-from rnnlogic.data.readers import RawFacts
+from rnnlogic.data.raw import RawFacts
 
 DATA_VARIABLE = "RNNLOGIC_DATA"
 
 
 @dataclass(frozen=True)
 class KnownDataset:
-    """A dataset that can be had by name; sizes as loaded without `$RNNLOGIC_DATA`."""
+    """A dataset known by name; sizes as loaded without `$RNNLOGIC_DATA`."""
 
     about: str
     entities: int
@@ -27,8 +28,8 @@ class KnownDataset:
     train: int
     valid: int
     test: int
-    wheel_folder: str | None = None  # in PyKEEN's wheel, hence offline
-    wheel_split: bool = False  # keep the split of PyKEEN's wheel
+    wheel_folder: str | None = None  # in PyKEEN's wheel, so available offline
+    wheel_split: bool = False  # use the split that the wheel has
     pykeen_class: str | None = None  # downloaded by PyKEEN
 
 
@@ -62,16 +63,17 @@ def is_name(text: str) -> bool:
     return text in KNOWN or folder_of(text) is not None
 
 
-def read_named(name: str, *, keep_split: bool = True) -> RawFacts:
-    """Facts of a named dataset; those that the paper splits at random, or if asked for, not yet split."""
+def read_named(name: str, options: ReadOptions = NO_OPTIONS, *, keep_split: bool = True) -> RawFacts:
+    """Facts of a named dataset; not yet split if the paper splits them at random, or if so asked."""
     folder = folder_of(name)
     if folder is not None:
-        return read_folder(folder)
+        return read_folder(folder, options)
     known = KNOWN[name]
     if known.wheel_folder is None:
-        return _download(name, str(known.pykeen_class))
-    raw = read_folder(_wheel() / "datasets" / known.wheel_folder)
+        return _download(name, str(known.pykeen_class), options)
+    raw = read_folder(_wheel() / "datasets" / known.wheel_folder, options)
     raw.source = "PyKEEN wheel"
+    raw.tally.notes.clear()  # about files that users cannot change
     return raw if known.wheel_split and keep_split else raw.merged()
 
 
@@ -83,13 +85,13 @@ def _wheel() -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _download(name: str, class_name: str) -> RawFacts:
+def _download(name: str, class_name: str, options: ReadOptions) -> RawFacts:
     try:
         import pykeen.datasets
 
         dataset = getattr(pykeen.datasets, class_name)()
         _ = dataset.training  # triggers the download
-        raw = _read_downloaded(dataset)
+        raw = _read_downloaded(dataset, options)
     except DataError:
         raise
     except Exception as problem:
@@ -101,10 +103,10 @@ def _download(name: str, class_name: str) -> RawFacts:
     return raw
 
 
-def _read_downloaded(dataset: Any) -> RawFacts:
-    """The downloaded files; PyKEEN's own factories leave out facts with entities unseen in train."""
+def _read_downloaded(dataset: Any, options: ReadOptions) -> RawFacts:
+    """The downloaded files; PyKEEN's own factories drop facts with entities that train lacks."""
     if hasattr(dataset, "training_path"):
-        return read_folder(dataset.training_path.parent)
+        return read_folder(dataset.training_path.parent, options)
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(dataset.path) as archive:
         archive.extractall(folder)
-        return read_folder(Path(folder) / dataset.relative_training_path.parent)
+        return read_folder(Path(folder) / dataset.relative_training_path.parent, options)

@@ -1,90 +1,132 @@
 """Reading RDF files (N-Triples, Turtle, RDF/XML) through pyoxigraph, the optional extra `rdf`.
 
-Names are full IRIs; blank nodes are entities too. Facts with a literal object are skipped and counted, except
-`rdfs:label`, which gives display names.
+Names are full IRIs, so that exports are exact; blank nodes are entities too. People see the `rdfs:label`, or
+else the name with the file's own prefix (`kin:parent`). Other facts with a literal object are skipped and
+counted.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.readers import Block, RawFacts, checked_blocks, open_bytes, suffix_of
+from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
+from rnnlogic.data.raw import Block, RawFacts, checked_blocks
 
 RDF_SUFFIXES = (".nt", ".ttl", ".rdf", ".xml", ".owl")
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
 _RANDOM_ID = re.compile(r"[0-9a-f]{20,32}")  # what the parser gives nodes that have no label in the file
+_LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")  # local names that Turtle writes without escapes
+_XML_PREFIX = re.compile(rb"""xmlns:([\w.-]+)\s*=\s*["']([^"'&<>\s]+)["']""")
+XML_HEADER_BYTES = 1 << 16
+_NAMESPACE = re.compile(r".*[/#:]", re.DOTALL)
 
 
-def read_rdf(path: Path, raw: RawFacts) -> Iterator[Block]:
+def read_rdf(place: Place, raw: RawFacts) -> Iterator[Block]:
     """All facts between resources; labels and the number of skipped literals go to `raw`."""
-    labels: dict[str, tuple[bool, str]] = {}
-    rows = enumerate(_rows(path, raw, labels), 1)
-    yield from checked_blocks(rows, raw.tally, lambda problem, _: DataError(problem, path))
-    texts = {name: text for name, (_, text) in labels.items()}
-    raw.entity_labels = texts | raw.entity_labels
-    raw.relation_labels = texts | raw.relation_labels
+    pyoxigraph = import_pyoxigraph(shown(place))
+    statements = Statements(raw)
+    rows = enumerate(statements.rows(pyoxigraph, _parsed(pyoxigraph, place, raw)), 1)
+    yield from checked_blocks(rows, raw.tally, lambda problem, _: DataError(problem, shown(place)))
+    statements.finish()
 
 
-def _rows(path: Path, raw: RawFacts, labels: dict[str, tuple[bool, str]]) -> Iterator[list[str]]:
-    pyoxigraph = _import_pyoxigraph(path)
-    name_of = _Namer(raw)
-    for triple in _statements(pyoxigraph, path):
-        subject, predicate, value = triple.subject, triple.predicate, triple.object
-        if isinstance(value, pyoxigraph.NamedNode | pyoxigraph.BlankNode):
-            yield [name_of(subject), predicate.value, name_of(value)]
-        elif predicate.value == LABEL and isinstance(value, pyoxigraph.Literal):
-            _keep_label(labels, name_of(subject), value)
-        else:
-            raw.tally.literals += 1
-
-
-def _keep_label(labels: dict[str, tuple[bool, str]], name: str, literal: Any) -> None:
-    """The first label wins, but English or no language goes before others."""
-    foreign = not (literal.language or "en").startswith("en")
-    if name not in labels or (labels[name][0] and not foreign):
-        labels[name] = (foreign, " ".join(literal.value.split()))
-
-
-class _Namer:
-    """Names of resources; nodes without a label in the file are numbered, so that names repeat every time."""
+class Statements:
+    """Facts and labels out of RDF statements; nodes without a name are numbered, alike at every reading."""
 
     def __init__(self, raw: RawFacts) -> None:
-        self.taken, self.anonymous = raw.entities, dict[str, str]()
+        self.raw, self.seen = raw, 0
+        self.labels: dict[str, tuple[bool, str]] = {}  # name -> (in a foreign language, label)
+        self.anonymous: dict[str, str] = {}
         self.next = 1
 
-    def __call__(self, node: Any) -> str:
+    def rows(self, pyoxigraph: Any, statements: Iterable[Any]) -> Iterator[list[str]]:
+        """The facts between resources."""
+        for statement in statements:
+            self.seen += 1
+            subject, predicate, value = statement.subject, statement.predicate, statement.object
+            if isinstance(value, pyoxigraph.NamedNode | pyoxigraph.BlankNode):
+                yield [self.name_of(subject), predicate.value, self.name_of(value)]
+            elif predicate.value == LABEL and isinstance(value, pyoxigraph.Literal):
+                self._keep_label(self.name_of(subject), value)
+            else:
+                self.raw.tally.literals += 1
+
+    def name_of(self, node: Any) -> str:
+        """The IRI, or the label of a blank node."""
         if not str(node).startswith("_:"):
             return str(node.value)
         if not _RANDOM_ID.fullmatch(node.value):
             return f"_:{node.value}"
         if node.value not in self.anonymous:
-            while (name := f"_:node-{self.next}") in self.taken:
+            while (name := f"_:node-{self.next}") in self.raw.entities:
                 self.next += 1
             self.anonymous[node.value] = name
             self.next += 1
         return self.anonymous[node.value]
 
+    def finish(self) -> None:
+        """Hand the labels over, once all statements have been read."""
+        texts = {name: text for name, (_, text) in self.labels.items()}
+        self.raw.entity_labels = texts | self.raw.entity_labels
+        self.raw.relation_labels = texts | self.raw.relation_labels
 
-def _import_pyoxigraph(path: Path) -> Any:
+    def _keep_label(self, name: str, literal: Any) -> None:
+        """The first label wins, but English or no language goes before others."""
+        foreign = not (literal.language or "en").startswith("en")
+        if name not in self.labels or (self.labels[name][0] and not foreign):
+            self.labels[name] = (foreign, " ".join(literal.value.split()))
+
+
+def prefixed(names: Iterable[str], prefixes: Mapping[str, str]) -> dict[str, str]:
+    """Names as Turtle would write them (`kin:parent`), where a prefix fits."""
+    if not prefixes:
+        return {}
+    by_namespace = {namespace: prefix for prefix, namespace in sorted(prefixes.items(), reverse=True)}
+    # Most namespaces end at the last / # or : of a name: one lookup finds them. Others are tried in turn.
+    odd = sorted((space for space in by_namespace if not _NAMESPACE.fullmatch(space)), key=len, reverse=True)
+    short = {}
+    for name in names:
+        match = _NAMESPACE.match(name)
+        spaces = [match[0]] if match else []
+        for space in [*spaces, *(space for space in odd if name.startswith(space))]:
+            if space in by_namespace and _LOCAL.fullmatch(name, len(space)):
+                short[name] = f"{by_namespace[space]}:{name[len(space) :]}"
+                break
+    return short
+
+
+def import_pyoxigraph(place: Any) -> Any:
+    """The library, or an error that says how to get it."""
     try:
         import pyoxigraph
     except ImportError:
-        raise DataError('RDF files need an extra: pip install "rnnlogic[rdf]"', path) from None
+        raise DataError('RDF needs an extra: pip install "rnnlogic[rdf]"', place) from None
     return pyoxigraph
 
 
-def _statements(pyoxigraph: Any, path: Path) -> Iterator[Any]:
+def _parsed(pyoxigraph: Any, place: Place, raw: RawFacts) -> Iterator[Any]:
+    """All statements of a file. Its prefixes are known at the end; those of earlier files win."""
     formats = pyoxigraph.RdfFormat
-    kind = {".nt": formats.N_TRIPLES, ".ttl": formats.TURTLE}.get(suffix_of(path), formats.RDF_XML)
+    kind = {".nt": formats.N_TRIPLES, ".ttl": formats.TURTLE}.get(suffix_of(place), formats.RDF_XML)
     try:
-        with open_bytes(path) as file:
-            yield from pyoxigraph.parse(file, format=kind, base_iri=f"file:///{quote(path.name)}")
+        with open_bytes(place) as file:
+            parser = pyoxigraph.parse(file, format=kind, base_iri=f"file:///{quote(place.name)}")
+            yield from parser
+        prefixes = _xml_prefixes(place) if kind == formats.RDF_XML else parser.prefixes
+        raw.prefixes = prefixes | raw.prefixes
     except SyntaxError as problem:
-        raise DataError(f"not valid RDF: {problem.msg}", path, problem.lineno) from None
-    except (OSError, EOFError) as problem:
-        raise DataError(f"cannot be read ({problem})", path) from None
+        raise DataError(f"not valid RDF: {problem.msg}", shown(place), problem.lineno) from None
+    except (OSError, EOFError, zipfile.BadZipFile) as problem:
+        raise DataError(f"cannot be read ({problem})", shown(place)) from None
+
+
+def _xml_prefixes(place: Place) -> dict[str, str]:
+    """The namespaces that an RDF/XML file declares at its beginning; the parser does not tell them."""
+    with open_bytes(place) as file:
+        found = _XML_PREFIX.findall(file.read(XML_HEADER_BYTES))
+    return {prefix.decode(): space.decode(errors="replace") for prefix, space in reversed(found)}

@@ -1,118 +1,40 @@
-"""Reading files of facts: one `head relation tail` a line, in TAB, comma or space separated columns.
+"""Reading text files of facts: one fact a line, in columns.
 
-How columns are separated is decided by the first line that is not blank. `.csv` files: commas, with quotes
-(TABs, if that line has a TAB and no comma). All others: TABs; runs of spaces, if that line has no TAB and
-exactly three words. Blanks around fields are dropped. A header line is recognised in `.csv` and `.tsv` files
-only, and only if it is exactly one of `HEADERS`.
+The first lines decide what separates the columns, unless the user says so. `.csv` files: commas, with
+quotes; TABs, semicolons or bars if these fit and commas do not. All others: TABs; runs of spaces, if the
+first line has no TAB and exactly three words; else semicolons, bars or commas. Blanks around fields are
+dropped. A header line is recognised by its words (`columns.py`); in `.txt` files it only raises a doubt.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import gzip
 import io
+import re
+import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.graph import Triples
+from rnnlogic.data.columns import NO_OPTIONS, Layout, ReadOptions, layout_of
+from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
+from rnnlogic.data.raw import BLANKS, Block, Tally, checked_blocks
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv")
-UNSPLIT = "facts"
-HEADERS = (("head", "relation", "tail"), ("h", "r", "t"), ("subject", "predicate", "object"))
+SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
+SEPARATOR_NAMES = {name: sep for sep, name in SEPARATORS.items()} | {"\\t": "\t", "pipe": "|"}
 CHUNK_BYTES = 1 << 23
-ROWS_PER_BLOCK = 1 << 17
-BLANKS = " \t\r\n"  # stripped around every field
+SAMPLE_LINES = 20  # looked at to find the separator
+SAMPLE_BYTES = 1 << 16
+_QUOTED = re.compile(r'".*"', re.DOTALL)
 TAB, NEWLINE, SPACE = b"\t"[0], b"\n"[0], b" "[0]
-
-
-class Names(dict[str, int]):
-    """Ids of names; a new name gets the next id, unless the names were fixed beforehand (`KeyError`)."""
-
-    def __init__(self, fixed: Iterable[str] | None = None) -> None:
-        super().__init__((name, i) for i, name in enumerate(fixed or ()))
-        self.fixed = fixed is not None
-
-    def __missing__(self, name: str) -> int:
-        if self.fixed:
-            raise KeyError(name)
-        self[name] = new = len(self)
-        return new
-
-
-@dataclass
-class Tally:
-    """What was passed over while reading, for the cleaning report."""
-
-    blank_lines: int = 0
-    header_lines: int = 0
-    bom_files: int = 0
-    crlf_files: int = 0
-    literals: int = 0
-
-
-@dataclass
-class RawFacts:
-    """Facts as read, before cleaning: ids in order of first appearance, shared by all splits.
-
-    Facts that still have to be split lie under the single key `UNSPLIT`.
-    """
-
-    source: str
-    entities: Names = field(default_factory=Names)
-    relations: Names = field(default_factory=Names)
-    splits: dict[str, Triples] = field(default_factory=dict)
-    entity_labels: dict[str, str] = field(default_factory=dict)
-    relation_labels: dict[str, str] = field(default_factory=dict)
-    tally: Tally = field(default_factory=Tally)
-
-    def merged(self) -> RawFacts:
-        """The same facts with the splits forgotten."""
-        facts = np.concatenate(list(self.splits.values()))
-        return replace(self, splits={UNSPLIT: facts})
-
-    def add(self, split: str, blocks: Iterable[Block], path: Path | None = None) -> None:
-        """Take the facts of a split; names that fixed dictionaries lack are an error with file and line."""
-        parts = [self._ids(block, path) for block in blocks]
-        if not sum(map(len, parts)):
-            raise DataError("no facts found", path)
-        self.splits[split] = np.concatenate(parts)
-
-    def _ids(self, block: Block, path: Path | None) -> Triples:
-        try:
-            columns = [
-                np.fromiter(map(names.__getitem__, column), np.int32, len(column))
-                for names, column in zip(self._columns, block.columns, strict=True)
-            ]
-        except KeyError:
-            raise self._unknown_name(block, path) from None
-        return np.stack(columns, axis=1)
-
-    @property
-    def _columns(self) -> tuple[Names, Names, Names]:
-        return self.entities, self.relations, self.entities
-
-    def _unknown_name(self, block: Block, path: Path | None) -> DataError:
-        for line, row in zip(block.lines, zip(*block.columns, strict=True), strict=True):
-            for kind, names, name in zip(("entity", "relation", "entity"), self._columns, row, strict=True):
-                if names.fixed and name not in names:
-                    where = "entities.dict" if kind == "entity" else "relations.dict"
-                    return DataError(f"{kind} {name!r} is not in {where}; add it there", path, line)
-        raise AssertionError("every name of the block is known")
-
-
-class Block(NamedTuple):
-    """Some facts as three columns of names, and the line each came from."""
-
-    columns: tuple[list[str], ...]  # heads, relations, tails
-    lines: Sequence[int]
 
 
 class Chunk(NamedTuple):
@@ -122,42 +44,74 @@ class Chunk(NamedTuple):
     first_line: int
 
 
-def read_text(path: Path, tally: Tally) -> Iterator[Block]:
+class Table(NamedTuple):
+    """How a text file is laid out."""
+
+    place: Place
+    sep: str
+    quoted: bool
+    layout: Layout
+
+    @property
+    def separated(self) -> str:
+        """The separator, for messages: `tab-separated `."""
+        return _separated(self.sep)
+
+    def fail(self, problem: str, line: int) -> DataError:
+        """An error with file and line."""
+        return DataError(problem, shown(self.place), line)
+
+
+def parse_sep(sep: str | None) -> str | None:
+    """A separator as users write it: the character itself, or `tab`, `space`, `comma`, `semicolon`, `bar`."""
+    if sep is None:
+        return None
+    sep = SEPARATOR_NAMES.get(sep.lower(), sep)
+    if not sep or "\n" in sep or '"' in sep:
+        known = ", ".join(SEPARATORS.values())
+        raise DataError(f"separator {sep!r} cannot separate columns; give a character, or one of {known}")
+    return sep
+
+
+def read_text(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
     """All facts of a text file (optionally `.gz`), in file order."""
-    chunks = read_chunks(path, tally)
+    chunks = read_chunks(place, tally)
     first = next(chunks, None)
     if first is None:
         return
-    separator = _separator(path, first)
-    may_have_header = suffix_of(path) in (".csv", ".tsv")
-    for number, block in enumerate(_blocks(path, chain([first], chunks), separator, tally)):
-        if number == 0 and may_have_header and _is_header([column[0] for column in block.columns]):
+    table = _table(place, first, tally, options)
+    if table is None:
+        return
+    for number, block in enumerate(_blocks(table, chain([first], chunks), tally)):
+        if number == 0 and table.layout.has_header:
             tally.header_lines += 1
             yield Block(tuple(column[1:] for column in block.columns), block.lines[1:])
         else:
             yield block
 
 
-def suffix_of(path: Path) -> str:
-    """The lower-case file suffix, looking through `.gz`."""
-    return Path(path.name.lower().removesuffix(".gz")).suffix
+def read_header(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> tuple[str, list[str]]:
+    """The separator and the fields of the first line that is not blank (none if there is no such line)."""
+    first = next(read_chunks(place, Tally()), None)
+    if first is None:
+        return "\t", []
+    first = _beginning(first)
+    sep = options.sep or _separator(place, first, tally)
+    return sep, _first_row(place, first, sep, _may_be_quoted(sep))[1]
 
 
-def stem_of(path: Path) -> str:
-    """The file name without `.gz` and suffix."""
-    name = path.name[:-3] if path.name.lower().endswith(".gz") else path.name
-    return Path(name).stem
+def read_rows(place: Place, sep: str, tally: Tally) -> Iterator[tuple[int, list[str]]]:
+    """All rows of a text file with their lines; fields stripped, blank rows left out."""
+    for line, row in _rows(place, read_chunks(place, tally), sep, _may_be_quoted(sep)):
+        fields = [field.strip(BLANKS) for field in row]
+        if any(fields):
+            yield line, fields
 
 
-def open_bytes(path: Path) -> BinaryIO:
-    """Open a plain or gzipped file for reading bytes."""
-    return cast(BinaryIO, gzip.open(path, "rb")) if path.suffix.lower() == ".gz" else path.open("rb")
-
-
-def read_chunks(path: Path, tally: Tally) -> Iterator[Chunk]:
+def read_chunks(place: Place, tally: Tally) -> Iterator[Chunk]:
     """The file in pieces of whole lines; byte order mark and CRLF are removed and noted."""
     line, crlf = 1, False
-    for number, data in enumerate(_raw_chunks(path)):
+    for number, data in enumerate(_raw_chunks(place)):
         if number == 0 and data.startswith(b"\xef\xbb\xbf"):
             tally.bom_files += 1
             data = data[3:]
@@ -169,120 +123,176 @@ def read_chunks(path: Path, tally: Tally) -> Iterator[Chunk]:
     tally.crlf_files += crlf
 
 
-def _raw_chunks(path: Path) -> Iterator[bytes]:
-    try:
-        with open_bytes(path) as file:
-            while data := file.read(CHUNK_BYTES):
-                yield data + file.readline()
-    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
-        raise DataError(f"the gzip file is damaged ({problem})", path) from None
-    except OSError as problem:
-        raise DataError(f"cannot be read ({problem.strerror or problem})", path) from None
-
-
-def decode(chunk: Chunk, path: Path) -> str:
+def decode(chunk: Chunk, place: Place) -> str:
     """The text of a chunk; bytes that are not UTF-8 are an error with their line."""
     try:
         return chunk.data.decode()
     except UnicodeDecodeError as problem:
         line = chunk.first_line + chunk.data.count(b"\n", 0, problem.start)
         message = f"byte {chunk.data[problem.start]:#04x} is not UTF-8; convert the file to UTF-8"
-        raise DataError(message, path, line) from None
+        raise DataError(message, shown(place), line) from None
 
 
-def _separator(path: Path, chunk: Chunk) -> bytes:
-    first = next((line for line in chunk.data.split(b"\n") if line.strip()), b"")
-    if suffix_of(path) == ".csv" and (b"," in first or b"\t" not in first):
-        return b","
-    return b" " if b"\t" not in first and len(first.split()) == 3 else b"\t"
+def _raw_chunks(place: Place) -> Iterator[bytes]:
+    try:
+        with open_bytes(place) as file:
+            while data := file.read(CHUNK_BYTES):
+                yield data + file.readline()
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
+        kind = "gzip" if place.name.lower().endswith(".gz") else "zip"
+        raise DataError(f"the {kind} file is damaged ({problem})", shown(place)) from None
+    except OSError as problem:
+        raise DataError(f"cannot be read ({problem.strerror or problem})", shown(place)) from None
 
 
-def _blocks(path: Path, chunks: Iterator[Chunk], separator: bytes, tally: Tally) -> Iterator[Block]:
-    if separator == b",":
-        rows = _comma_rows(path, chunks)
-        return checked_blocks(
-            rows, tally, lambda problem, line: DataError(problem, path, line), "comma-separated "
+def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Table | None:
+    """The layout that the first row shows; none if the first chunk is blank."""
+    first = _beginning(first)
+    sep = options.sep or _separator(place, first, tally)
+    quoted = _may_be_quoted(sep)
+    line, row = _first_row(place, first, sep, quoted)
+    if not row:
+        return None
+    if not quoted and suffix_of(place) in (".csv", ".tsv") and all(map(_QUOTED.fullmatch, row)):
+        quoted = True  # as R and spreadsheets write TAB-separated files
+        tally.note("quotes around the fields are removed")
+        line, row = _first_row(place, first, sep, quoted)
+    may_have_header = suffix_of(place) in (".csv", ".tsv") or sep not in "\t "
+    try:
+        layout = layout_of(row, options, tally, may_have_header=may_have_header, separated=_separated(sep))
+    except DataError as problem:
+        raise DataError(str(problem), shown(place), line) from None
+    return Table(place, sep, quoted, layout)
+
+
+def _first_row(place: Place, chunk: Chunk, sep: str, quoted: bool) -> tuple[int, list[str]]:
+    """Line and fields of the first row that is not blank; no fields if there is none."""
+    rows = _rows(place, [chunk], sep, quoted)
+    stripped = ((line, [field.strip(BLANKS) for field in row]) for line, row in rows)
+    return next(((line, row) for line, row in stripped if any(row)), (0, []))
+
+
+def _may_be_quoted(sep: str) -> bool:
+    """Whether fields may stand in quotes whatever they hold, as in CSV."""
+    return len(sep) == 1 and sep not in "\t "
+
+
+def _beginning(chunk: Chunk) -> Chunk:
+    """The first lines of a chunk, enough to see how the file is laid out."""
+    end = chunk.data.find(b"\n", SAMPLE_BYTES) + 1
+    return Chunk(chunk.data[:end], chunk.first_line) if chunk.data[:end].strip() else chunk
+
+
+def _separated(sep: str) -> str:
+    return f"{SEPARATORS.get(sep, repr(sep))}-separated "
+
+
+def _separator(place: Place, chunk: Chunk, tally: Tally) -> str:
+    """What separates the columns of the first lines; the usual one, unless only another fits."""
+    lines = [line for line in chunk.data.split(b"\n") if line.strip()][:SAMPLE_LINES]
+    first = lines[0] if lines else b""
+    is_csv = suffix_of(place) == ".csv"
+    if not is_csv and b"\t" in first:
+        return "\t"
+    possible = ",\t;|" if is_csv else ";|,"
+    fitting = [sep for sep in possible if _fits(lines, sep)] or [
+        sep for sep in possible if _fits(lines[:1], sep)
+    ]
+    if not is_csv:
+        spaced = len(first.split()) == 3 and not any(_ends_words(lines, sep) for sep in fitting)
+        return " " if spaced else fitting[0] if fitting else "\t"
+    if len(fitting) > 1:
+        others = ", ".join(SEPARATORS[sep] for sep in fitting[1:])
+        tally.doubt(
+            f"columns may be separated by {SEPARATORS[fitting[0]]} (used here) or {others}: see --sep"
         )
-    return _line_blocks(path, chunks, separator, tally)
+    if fitting:
+        return fitting[0]
+    return "," if b"," in first or b"\t" not in first else "\t"
 
 
-def _is_header(row: Sequence[str]) -> bool:
-    return tuple(name.lower() for name in row) in HEADERS
+def _fits(lines: list[bytes], sep: str) -> bool:
+    """Whether every line has the same number of columns, three or more."""
+    counts = {line.count(sep.encode()) for line in lines}
+    if len(counts) > 1 and b'"' in b"".join(lines):
+        texts = (line.decode(errors="replace") for line in lines)
+        with contextlib.suppress(csv.Error):  # the reader proper says what is wrong, and where
+            counts = {len(row) - 1 for row in csv.reader(texts, delimiter=sep)}
+    return len(counts) == 1 and counts.pop() >= 2
 
 
-def _line_blocks(path: Path, chunks: Iterator[Chunk], separator: bytes, tally: Tally) -> Iterator[Block]:
-    def fail(problem: str, line: int) -> DataError:
-        return DataError(problem, path, line)
+def _ends_words(lines: list[bytes], sep: str) -> bool:
+    """Whether lines look like `a, b, c`: three words, but separated by more than spaces."""
+    return all(word.endswith(sep.encode()) for line in lines for word in line.split()[:2])
 
+
+def _rows(place: Place, chunks: Iterable[Chunk], sep: str, quoted: bool) -> Iterator[tuple[int, list[str]]]:
+    """Lines and their fields."""
+    if quoted:
+        yield from _quoted_rows(place, chunks, sep)
+        return
     for chunk in chunks:
-        lines = decode(chunk, path).removesuffix("\n")
-        if separator == b" ":
-            rows = [line.split() for line in lines.split("\n")]
-            yield from checked_blocks(enumerate(rows, chunk.first_line), tally, fail, "space-separated ")
-        elif _is_plain(chunk.data):
-            names = lines.replace("\t", "\n").split("\n")
-            numbers = range(chunk.first_line, chunk.first_line + len(names) // 3)
-            yield Block((names[0::3], names[1::3], names[2::3]), numbers)
-        else:
-            rows = [line.split("\t") for line in lines.split("\n")]
-            yield from checked_blocks(enumerate(rows, chunk.first_line), tally, fail, "tab-separated ")
+        lines = decode(chunk, place).removesuffix("\n").split("\n")
+        split = sep if sep != " " else None
+        yield from enumerate((line.split(split) for line in lines), chunk.first_line)
 
 
-def _is_plain(data: bytes) -> bool:
-    """Whether every line is three non-empty fields between single TABs, without blanks around them."""
-    if b"\r" in data:
-        return False
-    text: NDArray[np.uint8] = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
-    ends = np.flatnonzero((text == TAB) | (text == NEWLINE))
-    if len(ends) % 3 or (text[ends].reshape(-1, 3) != (TAB, TAB, NEWLINE)).any():
-        return False
-    starts = np.append(0, ends[:-1] + 1)
-    padded = (text[starts] == SPACE) | (text[ends - 1] == SPACE)
-    return not (padded | (starts == ends)).any()
-
-
-def _comma_rows(path: Path, chunks: Iterator[Chunk]) -> Iterator[tuple[int, list[str]]]:
-    texts = (io.StringIO(decode(chunk, path), newline="\n") for chunk in chunks)
-    reader = csv.reader(chain.from_iterable(texts), strict=True)
+def _quoted_rows(place: Place, chunks: Iterable[Chunk], sep: str) -> Iterator[tuple[int, list[str]]]:
+    texts = (io.StringIO(decode(chunk, place), newline="\n") for chunk in chunks)
+    reader = csv.reader(chain.from_iterable(texts), delimiter=sep, strict=True)
     try:
         for row in reader:
             yield reader.line_num, row
     except csv.Error as problem:
-        raise DataError(f"not valid CSV ({problem})", path, reader.line_num) from None
+        raise DataError(f"not valid CSV ({problem})", shown(place), reader.line_num) from None
 
 
-def checked_blocks(
-    rows: Iterable[tuple[int, Sequence[str]]],
-    tally: Tally,
-    fail: Callable[[str, int], DataError],
-    separated: str = "",
-) -> Iterator[Block]:
-    """Blocks of (line, fields) rows with fields stripped; blank rows are counted, wrong ones are errors."""
-    columns: tuple[list[str], ...] = ([], [], [])
-    lines: list[int] = []
+def _blocks(table: Table, chunks: Iterator[Chunk], tally: Tally) -> Iterator[Block]:
+    if table.sep != "\t" or table.quoted:
+        rows = _projected(_rows(table.place, chunks, table.sep, table.quoted), table)
+        yield from checked_blocks(rows, tally, table.fail, table.separated)
+        return
+    for chunk in chunks:
+        if _is_plain(chunk.data, table.layout.width):
+            yield _plain_block(chunk, table)
+        else:
+            rows = _projected(_rows(table.place, [chunk], table.sep, False), table)
+            yield from checked_blocks(rows, tally, table.fail, table.separated)
+
+
+def _plain_block(chunk: Chunk, table: Table) -> Block:
+    names = decode(chunk, table.place).removesuffix("\n").replace("\t", "\n").split("\n")
+    width = table.layout.width
+    numbers = range(chunk.first_line, chunk.first_line + len(names) // width)
+    return Block(tuple(names[place::width] for place in table.layout.places), numbers)
+
+
+def _projected(rows: Iterator[tuple[int, list[str]]], table: Table) -> Iterator[tuple[int, list[str]]]:
+    """Head, relation and tail of every row; rows of another width are errors, blank ones pass through."""
+    places, width, _ = table.layout
+    if table.layout.is_plain:
+        yield from rows
+        return
+    head, relation, tail = places
     for line, row in rows:
-        names = [name.strip(BLANKS) for name in row]
-        if not any(names) and len(names) <= 1:
-            tally.blank_lines += 1
-            continue
-        if problem := _problem(names, separated):
-            raise fail(problem, line)
-        for column, name in zip(columns, names, strict=True):
-            column.append(name)
-        lines.append(line)
-        if len(lines) == ROWS_PER_BLOCK:
-            yield Block(columns, lines)
-            columns, lines = ([], [], []), []
-    if lines:
-        yield Block(columns, lines)
+        if len(row) == width:
+            yield line, [row[head], row[relation], row[tail]]
+        elif len(row) > 1 or (row and row[0].strip(BLANKS)):
+            problem = f"expected {width} {table.separated}columns as in the first line, found {len(row)}"
+            raise table.fail(problem, line)
+        else:
+            yield line, row
 
 
-def _problem(names: Sequence[str], separated: str) -> str | None:
-    if len(names) != 3:
-        return f"expected 3 {separated}columns (head, relation, tail), found {len(names)}"
-    for column, name in zip(("head", "relation", "tail"), names, strict=True):
-        if not name:
-            return f"the {column} is empty"
-        if "\t" in name or "\n" in name:
-            return f"the {column} {name!r} contains a TAB or line break"
-    return None
+def _is_plain(data: bytes, width: int) -> bool:
+    """Whether every line is `width` non-empty fields between single TABs, without blanks around them."""
+    if b"\r" in data:
+        return False
+    text: NDArray[np.uint8] = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", np.uint8)
+    ends = np.flatnonzero((text == TAB) | (text == NEWLINE))
+    expected = [TAB] * (width - 1) + [NEWLINE]
+    if len(ends) % width or (text[ends].reshape(-1, width) != expected).any():
+        return False
+    starts = np.append(0, ends[:-1] + 1)
+    padded = (text[starts] == SPACE) | (text[ends - 1] == SPACE)
+    return not (padded | (starts == ends)).any()

@@ -14,8 +14,10 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.files import (
     ENTITY_DICT,
     ENTITY_LABELS,
+    EXTRAS,
     RELATION_DICT,
     RELATION_LABELS,
+    more_train_candidates,
     split_candidates,
 )
 from rnnlogic.data.graph import Triples
@@ -88,5 +90,7 @@ def _is_sorted(names: tuple[str, ...]) -> bool:
 
 
 def _dataset_files(folder: Path) -> list[Path]:
-    extras = (folder / name for name in (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS))
-    return [*(path for _, path in split_candidates(folder)), *(path for path in extras if path.is_file())]
+    read = [path for _, path in split_candidates(folder)] + more_train_candidates(folder)
+    return [Path(str(path)) for path in read] + [
+        path for path in map(folder.joinpath, EXTRAS) if path.is_file()
+    ]

@@ -55,8 +55,8 @@ def split_facts(
 ) -> tuple[dict[str, Triples], int]:
     """Split distinct facts at random so that train mentions every entity and relation.
 
-    Coverage comes before the ratios: the second value says how many facts train holds beyond its ratio for
-    that reason. The result depends on the set of facts and the seed only, not on their order.
+    Coverage comes before the ratios: the second value is the number of facts that train holds beyond its
+    ratio for that reason. The result depends only on the set of facts and the seed, not on their order.
     """
     facts = facts[np.argsort(fact_keys(facts, num_entities, num_relations))]
     order = np.random.default_rng(seed).permutation(len(facts))

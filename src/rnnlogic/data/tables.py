@@ -3,85 +3,181 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.readers import HEADERS, UNSPLIT, RawFacts, checked_blocks
+from rnnlogic.data.columns import (
+    NO_OPTIONS,
+    ReadOptions,
+    chosen_places,
+    known_columns,
+    listed,
+    note_columns,
+)
+from rnnlogic.data.networks import is_network, network_rows
+from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, Tally, checked_blocks, shortened
 
 PYKEEN_SPLITS = {"train": "training", "valid": "validation", "test": "testing"}
 
 
-def read_object(data: Any) -> RawFacts:
-    """Facts of a frame, array, iterable of triples, PyKEEN triples factory or PyKEEN dataset."""
+def read_object(data: Any, options: ReadOptions = NO_OPTIONS) -> RawFacts:
+    """Facts of a frame, array, iterable of triples, networkx graph, PyKEEN triples factory or dataset."""
     if hasattr(data, "training") and hasattr(data, "testing"):
         return _read_pykeen_dataset(data)
     if hasattr(data, "mapped_triples"):
         raw = RawFacts("PyKEEN triples factory")
         _add(raw, UNSPLIT, _factory_rows(data), "triples factory")
+    elif is_network(data):
+        raw = RawFacts("networkx graph")
+        _add(raw, UNSPLIT, network_rows(data, raw, options), "networkx graph")
     elif hasattr(data, "columns") and hasattr(data, "shape"):
         raw = RawFacts("data frame")
-        _add(raw, UNSPLIT, _frame_rows(data), "data frame")
+        _add(raw, UNSPLIT, _frame_rows(data, raw.tally, options), "data frame")
     elif hasattr(data, "__array__"):
         raw = RawFacts("array")
-        _add(raw, UNSPLIT, _array_rows(np.asarray(data)), "array")
+        raw.tally.read_by("numbered" if options.columns else "assumed")
+        _add(raw, UNSPLIT, _array_rows(np.asarray(data), options), "array")
     elif isinstance(data, Iterable):
         raw = RawFacts("list of facts")
-        _add(raw, UNSPLIT, data, "list of facts")
+        raw.tally.read_by("numbered" if options.columns else "assumed")
+        _add(raw, UNSPLIT, _reordered(data, options), "list of facts")
     else:
         raise DataError(
-            f"cannot read facts from {type(data).__name__}; give a dataset name, a file or folder, "
-            "a pandas or polars frame, a list or array of triples, or a PyKEEN dataset"
+            f"cannot read facts from {type(data).__name__}; give a dataset name, a file or folder, a pandas "
+            "or polars frame, a list or array of triples, a networkx graph, a PyKEEN dataset, or a database "
+            "connection with query="
         )
     return raw
+
+
+def table_places(
+    header: Sequence[str], options: ReadOptions, tally: Tally, kind: str, *, named: bool = True
+) -> tuple[int, int, int]:
+    """Where a table with column names holds head, relation and tail; not `named`: its names mean nothing."""
+    if options.columns is not None:
+        tally.read_by("given")
+        places = chosen_places(header, options.columns)
+        note_columns(header, places, tally)
+        return places
+    known = known_columns(header) if named else None
+    if known is not None:
+        tally.read_by("named")
+        if not known.certain:
+            tally.doubt(f"we do not know all of the column names {listed(header)}")
+        note_columns(header, known.places, tally)
+        return known.places
+    if len(header) != 3:
+        raise DataError(
+            f"a {kind} needs three columns, or columns named head/relation/tail, subject/predicate/object, "
+            f"source/type/target or the like; found {listed(header) or 'none'}. Choose three with columns="
+        )
+    tally.read_by("assumed")
+    return 0, 1, 2
+
+
+class _BadRowError(ValueError):
+    """What is wrong with a row; the caller knows which row it is."""
+
+
+def checked_rows(
+    rows: Iterable[tuple[int, Any]], tally: Tally, fail: Callable[[str, int], DataError]
+) -> Iterator[Block]:
+    """Blocks of numbered rows of any values."""
+    return checked_blocks(_text_rows(rows, tally, fail), tally, fail)
+
+
+def _text_rows(
+    rows: Iterable[tuple[int, Any]], tally: Tally, fail: Callable[[str, int], DataError]
+) -> Iterator[tuple[int, list[str]]]:
+    for number, values in rows:
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise fail(f"{values!r} is not a triple (head, relation, tail)", number)
+        try:
+            yield number, [value if isinstance(value, str) else _text(value, tally) for value in values]
+        except _BadRowError as problem:
+            raise fail(str(problem), number) from None
+
+
+def _text(value: Any, tally: Tally) -> str:
+    """A value as a name; whole floats (2.0, as pandas writes 2 beside a missing value) become integers."""
+    if value is None or (isinstance(value, float) and math.isnan(value)) or str(value) == "<NA>":
+        raise _BadRowError("a value is missing (None or NaN); drop such rows first")
+    if isinstance(value, dict | list | tuple | set):
+        raise _BadRowError(f"{shortened(str(value))} is not a name; give a text or a number")
+    if isinstance(value, float) and value.is_integer():
+        tally.note("whole numbers with a decimal point (2.0) are read as integers (2)")
+        return str(int(value))
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
 def _add(raw: RawFacts, split: str, rows: Iterable[Any], kind: str) -> None:
     def fail(problem: str, row: int) -> DataError:
         return DataError(f"{kind}, row {row}: {problem}")
 
-    named = ((row, _names(values, row, kind)) for row, values in enumerate(rows))
-    raw.add(split, checked_blocks(named, raw.tally, fail))
+    raw.add(split, checked_rows(enumerate(rows), raw.tally, fail))
 
 
-def _names(values: Any, row: int, kind: str) -> list[str]:
-    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-        raise DataError(f"{kind}, row {row}: {values!r} is not a triple (head, relation, tail)")
-    values = list(values)
-    if any(value is None or (isinstance(value, float) and math.isnan(value)) for value in values):
-        raise DataError(f"{kind}, row {row}: a value is missing (None or NaN)")
-    return [str(value) for value in values]
-
-
-def _array_rows(array: np.ndarray[Any, Any]) -> list[list[Any]]:
-    if array.ndim != 2 or array.shape[1] != 3:
-        raise DataError(f"an array of facts must have shape [n, 3], not {list(array.shape)}")
-    rows: list[list[Any]] = array.tolist()
-    return rows
-
-
-def _frame_rows(frame: Any) -> Iterator[tuple[Any, ...]]:
-    """Rows of a pandas or polars frame: columns by a known set of names, else the only three columns."""
-    names = [str(column).lower() for column in frame.columns]
-    known = next((header for header in HEADERS if set(header) <= set(names)), None)
-    if known is None and len(names) != 3:
+def _array_rows(array: np.ndarray[Any, Any], options: ReadOptions) -> Iterable[Any]:
+    if array.ndim != 2 or (array.shape[1] != 3 and options.columns is None):
         raise DataError(
-            f"a data frame needs three columns, or columns named {_headers()}; found {', '.join(names)}"
+            f"an array of facts must have shape [n, 3], not {list(array.shape)}; "
+            "choose three columns with columns="
         )
-    places = [names.index(name) for name in known] if known else [0, 1, 2]
+    rows: list[list[Any]] = array.tolist()
+    return _reordered(rows, options)
+
+
+def _reordered(rows: Iterable[Any], options: ReadOptions) -> Iterable[Any]:
+    """Rows without column names; the user may choose columns by number."""
+    if options.columns is None:
+        return rows
+    if not all(column.isdecimal() for column in options.columns):
+        raise DataError(f"there are no column names here: give numbers, not {','.join(options.columns)!r}")
+    return _picked(rows, options.columns)
+
+
+def _picked(rows: Iterable[Any], columns: Sequence[str]) -> Iterator[list[Any]]:
+    for number, row in enumerate(rows):
+        values = list(row)
+        try:
+            yield [values[place] for place in chosen_places([*map(str, values)], columns)]
+        except DataError as problem:
+            raise DataError(f"row {number}: {problem}") from None
+
+
+def _frame_rows(frame: Any, tally: Tally, options: ReadOptions) -> Iterator[tuple[Any, ...]]:
+    """Rows of a pandas or polars frame: columns as chosen, by known names, else the only three columns."""
+    names = [str(column) for column in frame.columns]
+    places = table_places(names, options, tally, "data frame")
+    if tally.order == "assumed" and not all(name.isdecimal() for name in names):
+        tally.doubt(f"we do not know the column names {listed(names)}")
+    if hasattr(frame, "fetchall"):  # a relation of duckdb
+        return ((row[places[0]], row[places[1]], row[places[2]]) for row in frame.fetchall())
+    if not hasattr(frame, "iloc") and not hasattr(frame, "to_series"):
+        raise DataError(f"cannot read {type(frame).__name__}; convert it to a pandas or polars frame")
     columns = [frame.iloc[:, i] if hasattr(frame, "iloc") else frame.to_series(i) for i in places]
-    for column in columns:
-        missing = column.isna() if hasattr(column, "isna") else column.is_null()
-        if missing.any():
-            row = missing.to_list().index(True)
-            raise DataError(f"data frame, row {row}: a value is missing in column {column.name!r}")
+    _check_missing(columns, "dropna" if hasattr(frame, "iloc") else "drop_nulls")
     return zip(*(column.to_list() for column in columns), strict=True)
 
 
-def _headers() -> str:
-    return " or ".join("/".join(header) for header in HEADERS)
+def _check_missing(columns: Sequence[Any], method: str) -> None:
+    missing = np.stack([_missing(column) for column in columns], axis=1)  # [rows, 3]
+    bad = np.flatnonzero(missing.any(axis=1))
+    if len(bad):
+        column = columns[int(missing[bad[0]].argmax())].name
+        names = ", ".join(repr(column.name) for column in columns)
+        raise DataError(
+            f"data frame, row {bad[0]}: a value is missing in column {column!r} ({len(bad):,} such row(s)); "
+            f"drop them with frame.{method}(subset=[{names}])"
+        )
+
+
+def _missing(column: Any) -> np.ndarray[Any, Any]:
+    """Which values are missing: None and NaN in pandas, nulls in polars (where NaN is an ordinary value)."""
+    return np.asarray(column.isna() if hasattr(column, "isna") else column.is_null(), bool)
 
 
 def _factory_rows(factory: Any) -> Iterator[tuple[str, ...]]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rnnlogic.base.errors import UnknownNameError
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
+MENTIONED = 3  # names that an error lists
 
 
 @dataclass(frozen=True, eq=False)
 class Vocab:
     """Entity and relation names by id; relation `r + len(relations)` is the inverse of `r`.
 
-    Labels are display names only: files, rules and questions always may use the names, and where a label
-    is unique a question may use the label instead.
+    Labels are display names. Questions may use names, and labels that belong to one name only; a text that is
+    the name of one thing and the label of another means the name.
     """
 
     entities: tuple[str, ...]
@@ -68,25 +69,32 @@ class Vocab:
 
     def has_entity(self, name: str) -> bool:
         """Whether `entity_id` knows a name."""
-        return name in self._entity_ids or name in self._unique_label_ids
+        return name in self._entity_ids or len(self._labelled_entities.get(name, ())) == 1
 
     def entity_id(self, name: str) -> int:
-        """Id of an entity by name, or by label where the label is unique."""
+        """Id of an entity by name, or by a label that only one entity has."""
         found = self._entity_ids.get(name)
         if found is None:
-            found = self._unique_label_ids.get(name)
+            found = _only("entity", name, self._labelled_entities, self.entities)
         if found is None:
-            raise UnknownNameError("entity", name, [*self.entities, *self._unique_label_ids])
+            raise UnknownNameError("entity", name, [*self.entities, *self._labelled_entities])
         return found
 
     def relation_id(self, name: str) -> int:
-        """Id of a relation by name; `name^-1` is the inverse."""
-        if name in self._relation_ids:
-            return self._relation_ids[name]
-        base = name.removesuffix(INVERSE)
-        if base != name and base in self._relation_ids:
-            return self._relation_ids[base] + self.num_relations
-        raise UnknownNameError("relation", name, self.relations)
+        """Id of a relation by name, or by a label that only one relation has; with `^-1`, of its inverse."""
+        found = self._find_relation(name)
+        if found is not None:
+            return found
+        if name.endswith(INVERSE):
+            found = self._find_relation(name.removesuffix(INVERSE))
+        if found is None:
+            near = nearest_spellings(name, self.relations)
+            raise UnknownNameError("relation", name, near or self._labelled_relations)
+        return found + self.num_relations
+
+    def _find_relation(self, name: str) -> int | None:
+        found = self._relation_ids.get(name)
+        return _only("relation", name, self._labelled_relations, self.relations) if found is None else found
 
     @cached_property
     def _entity_ids(self) -> dict[str, int]:
@@ -97,10 +105,35 @@ class Vocab:
         return {name: i for i, name in enumerate(self.relations)}
 
     @cached_property
-    def _unique_label_ids(self) -> dict[str, int]:
-        ids: dict[str, int] = {}
-        shared: set[str] = set()
-        for name, label in self.entity_labels.items():
-            if name in self._entity_ids:
-                (shared.add(label) if label in ids else ids.__setitem__(label, self._entity_ids[name]))
-        return {label: i for label, i in ids.items() if label not in shared}
+    def _labelled_entities(self) -> dict[str, list[int]]:
+        return _by_label(self.entity_labels, self._entity_ids)
+
+    @cached_property
+    def _labelled_relations(self) -> dict[str, list[int]]:
+        return _by_label(self.relation_labels, self._relation_ids)
+
+
+class AmbiguousLabelError(UnknownNameError):
+    """A label that several names share."""
+
+    def __init__(self, kind: str, label: str, names: Sequence[str]) -> None:
+        some = " and ".join(repr(name) for name in names[:MENTIONED])
+        more = f" (and {len(names) - MENTIONED} more)" if len(names) > MENTIONED else ""
+        text = f"unknown {kind} {label!r}: it is the label of {some}{more}; use one of these names"
+        RNNLogicError.__init__(self, text)
+
+
+def _by_label(labels: Mapping[str, str], ids: Mapping[str, int]) -> dict[str, list[int]]:
+    """The ids that each label stands for."""
+    found: dict[str, list[int]] = {}
+    for name, label in labels.items():
+        if name in ids:
+            found.setdefault(label, []).append(ids[name])
+    return found
+
+
+def _only(kind: str, label: str, labelled: Mapping[str, list[int]], names: Sequence[str]) -> int | None:
+    ids = labelled.get(label, [])
+    if len(ids) > 1:
+        raise AmbiguousLabelError(kind, label, [names[i] for i in ids])
+    return ids[0] if ids else None

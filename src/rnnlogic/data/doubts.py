@@ -1,0 +1,111 @@
+"""Signs that a table was read in the wrong order: reported with three facts as we read them.
+
+Nothing is changed here. A column that holds the wrong thing shows in the shape of the graph, so the checks
+count different heads, relations and tails. They stay quiet on ordinary graphs, from a family tree to Nations
+(55 relations between 14 countries). RDF, which has no columns, and columns that the user has chosen are never
+doubted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Triples
+from rnnlogic.data.raw import RawFacts, shortened
+
+SAMPLES = 3
+LEAST_FACTS = 5  # fewer facts can have any shape
+LEAST_FOR_HEADER = {"assumed": 5, "numbered": 3}
+MANY_RELATIONS = 20
+FACTS_PER_RELATION = 10
+ENTITIES_PER_RELATION = 10
+ENTITIES_AMONG_RELATIONS = 4  # one in so many relations may also be an entity, as in an ontology
+MISSING = ("nan", "NaN", "NA", "N/A", "<NA>", "None", "null", "NULL", "NaT")
+REMEDY = (
+    "if that is wrong, choose columns by name or number: --columns head,relation,tail (columns= in Python)"
+)
+
+
+def doubts_of(raw: RawFacts) -> Iterator[str]:
+    """One sentence for every sign that the facts are not what they should be."""
+    facts = next(iter(raw.splits.values()))  # train, or all facts that are still to be split
+    reasons = [*raw.tally.doubts, *_shape(raw, facts)]
+    if reasons:
+        yield f"please check: {'; '.join(reasons)}. We read it so that {_samples(raw, facts)}; {REMEDY}"
+    yield from _suspicious_names(raw)
+
+
+def _shape(raw: RawFacts, facts: Triples) -> Iterator[str]:
+    order = raw.tally.order
+    if order in ("assumed", "numbered") and len(facts) >= LEAST_FOR_HEADER[order] and _stands_alone(facts):
+        yield "the first row looks like a header that we do not know: its names never come back"
+    if order not in ("assumed", "named") or len(facts) < LEAST_FACTS:
+        return
+    heads, relations, tails = (_different(facts[:, i]) for i in range(3))
+    entities = _different(facts[:, [0, 2]])
+    if relations == len(facts):
+        yield f"every fact has a relation of its own ({relations:,})"
+    elif (
+        relations >= MANY_RELATIONS
+        and relations * ENTITIES_PER_RELATION > entities
+        and relations * FACTS_PER_RELATION > len(facts)
+    ):
+        yield f"there are {relations:,} relations for {entities:,} entities and {len(facts):,} facts"
+    if order == "assumed":
+        both = [name for name in raw.relations if name in raw.entities]
+        if len(both) * ENTITIES_AMONG_RELATIONS >= len(raw.relations):
+            yield f"{_some(both)} occur both as relation and as entity"
+        if entities == heads + tails and relations > min(heads, tails):
+            fewest = "heads" if heads < tails else "tails"
+            yield f"there are more relations ({relations:,}) than different {fewest} ({min(heads, tails):,})"
+
+
+def _different(ids: NDArray[np.int32]) -> int:
+    """How many different ids; faster than sorting them."""
+    seen = np.zeros(int(ids.max()) + 1, bool)
+    seen[ids] = True
+    return int(seen.sum())
+
+
+def _stands_alone(facts: Triples) -> bool:
+    """Whether no other fact mentions any name of the first."""
+    head, relation, tail = facts[0]
+    others, ends = facts[1:], facts[1:, [0, 2]]
+    return not ((others[:, 1] == relation).any() or (ends == head).any() or (ends == tail).any())
+
+
+def _suspicious_names(raw: RawFacts) -> Iterator[str]:
+    missing = [name for name in MISSING if name in raw.entities or name in raw.relations]
+    if missing:
+        yield f"please check: {_some(missing)} is read as a name, but often stands for a missing value"
+    for head, relation, tail in raw.tally.headers:
+        if relation in raw.relations and head in raw.entities and tail in raw.entities:
+            yield f"please check: the header {head}, {relation}, {tail} seems to occur again among the facts"
+    if raw.tally.order != "certain":
+        whole = [name for name in raw.entities if name.endswith(".0") and name[:-2] in raw.entities]
+        if whole:
+            pairs = [f"{name[:-2]} and {name}" for name in whole]
+            yield (
+                f"please check: {_some(pairs)} are different entities; "
+                "if they should be one, write the column as whole numbers"
+            )
+
+
+def _samples(raw: RawFacts, facts: Triples) -> str:
+    rows = facts[:SAMPLES].tolist()
+    entities = _names_of(raw.entities, {i for head, _, tail in rows for i in (head, tail)})
+    relations = _names_of(raw.relations, {relation for _, relation, _ in rows})
+    return ", ".join(f"{entities[h]} -{relations[r]}-> {entities[t]}" for h, r, t in rows)
+
+
+def _names_of(names: dict[str, int], wanted: set[int]) -> dict[int, str]:
+    return {i: shortened(name) for name, i in names.items() if i in wanted}
+
+
+def _some(names: Sequence[str]) -> str:
+    shown = ", ".join(shortened(name) for name in islice(names, SAMPLES))
+    return shown + (f", ... ({len(names):,} in all)" if len(names) > SAMPLES else "")

@@ -1,0 +1,64 @@
+"""Reading JSON Lines: one fact a line, as an object with known keys or as an array of three."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from rnnlogic.base.errors import DataError
+from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
+from rnnlogic.data.places import Place, shown
+from rnnlogic.data.raw import Block, Tally
+from rnnlogic.data.readers import decode, read_chunks
+from rnnlogic.data.tables import checked_rows, table_places
+
+JSON_SUFFIXES = (".jsonl", ".ndjson")
+
+
+def read_json_lines(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
+    """All facts of a JSON Lines file; the keys of the first object decide which are used."""
+
+    def fail(problem: str, line: int) -> DataError:
+        return DataError(problem, shown(place), line)
+
+    return checked_rows(_rows(place, tally, options), tally, fail)
+
+
+def _rows(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, Any]]:
+    keys: list[str] | None = None
+    for line, value in _values(place, tally):
+        try:
+            if keys is None:
+                header = list(value) if isinstance(value, dict) else [str(i + 1) for i in range(len(value))]
+                places = table_places(
+                    header, options, tally, "JSON Lines file", named=isinstance(value, dict)
+                )
+                keys = [header[i] for i in places]
+            yield line, _picked(value, keys)
+        except DataError as problem:
+            raise DataError(str(problem), shown(place), line) from None
+
+
+def _values(place: Place, tally: Tally) -> Iterator[tuple[int, Any]]:
+    for chunk in read_chunks(place, tally):
+        for line, text in enumerate(decode(chunk, place).removesuffix("\n").split("\n"), chunk.first_line):
+            if not text.strip():
+                tally.blank_lines += 1
+                continue
+            try:
+                value = json.loads(text)
+            except json.JSONDecodeError as problem:
+                raise DataError(f"not valid JSON ({problem.msg})", shown(place), line) from None
+            if not isinstance(value, dict | list):
+                raise DataError("expected an object or an array of three on every line", shown(place), line)
+            yield line, value
+
+
+def _picked(value: dict[str, Any] | list[Any], keys: list[str]) -> list[Any]:
+    if isinstance(value, list):
+        value = {str(i + 1): item for i, item in enumerate(value)}
+    for key in keys:
+        if key not in value:
+            raise DataError(f"no {key!r}, which the first line has")
+    return [value[key] for key in keys]

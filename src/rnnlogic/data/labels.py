@@ -1,0 +1,62 @@
+"""Labels: what people see instead of names, from `name<TAB>label` files or a mapping."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from rnnlogic.base.errors import DataError
+from rnnlogic.data.places import Place, shown, suffix_of
+from rnnlogic.data.raw import RawFacts, Tally, shortened
+from rnnlogic.data.readers import read_rows
+
+Labels = Mapping[str, str] | str | os.PathLike[str]
+EXPECTED = "name<TAB>label"
+HEADERS = {(name, "label") for name in ("name", "id", "entity", "relation")}
+EXAMPLES = 3
+
+
+def add_labels(raw: RawFacts, labels: Labels) -> None:
+    """Label entities and relations; labels given here go before those of the data."""
+    texts = _texts(labels)
+    unknown = [name for name in texts if name not in raw.entities and name not in raw.relations]
+    raw.entity_labels |= {name: label for name, label in texts.items() if name in raw.entities}
+    raw.relation_labels |= {name: label for name, label in texts.items() if name in raw.relations}
+    if unknown:
+        some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
+        raw.tally.note(
+            f"{len(unknown):,} of {len(texts):,} labels are for names that the graph lacks: {some}"
+        )
+
+
+def read_labels(place: Place) -> dict[str, str]:
+    """Labels of a file; a name with two different labels is an error."""
+    labels: dict[str, str] = {}
+    rows = read_pairs(place, EXPECTED, "," if suffix_of(place) == ".csv" else "\t")
+    for number, (line, (name, label)) in enumerate(rows):
+        if number == 0 and (name.lower(), label.lower()) in HEADERS:
+            continue
+        if labels.setdefault(name, label) != label:
+            problem = f"{name!r} has two labels, {labels[name]!r} and {label!r}; keep one"
+            raise DataError(problem, shown(place), line)
+    return labels
+
+
+def read_pairs(place: Place, expected: str, sep: str = "\t") -> Iterator[tuple[int, tuple[str, str]]]:
+    """Lines of two fields, with their numbers."""
+    for line, fields in read_rows(place, sep, Tally()):
+        if len(fields) != 2 or not all(fields):
+            raise DataError(f"expected {expected}, found {len(fields)} column(s)", shown(place), line)
+        yield line, (fields[0], fields[1])
+
+
+def _texts(labels: Labels) -> dict[str, str]:
+    if isinstance(labels, Mapping):
+        return {
+            str(name): " ".join(str(label).split()) for name, label in labels.items() if str(label).strip()
+        }
+    path = Path(labels)
+    if not path.is_file():
+        raise DataError(f"no such file; labels are lines of {EXPECTED}", path)
+    return read_labels(path)

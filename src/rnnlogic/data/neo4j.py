@@ -1,0 +1,156 @@
+"""Neo4j's CSV dumps: `:START_ID,:END_ID,:TYPE` files of neo4j-admin, and what apoc.export.csv.all writes.
+
+Entities are named by their ids; a property called `name`, `title` or `label` becomes the label. If ids belong
+to several id spaces (`:ID(Person)`, `:ID(Film)`), the space is part of the name, since ids may repeat.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rnnlogic.base.errors import DataError
+from rnnlogic.data.columns import note_columns
+from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
+from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, Tally, checked_blocks
+from rnnlogic.data.readers import read_header, read_rows
+
+MARKS = (b":START_ID", b":ID", b"_START")  # one of them is in the header of every dump
+HEADER_BYTES = 1 << 16
+LABEL_PROPERTIES = ("name", "title", "label")
+APOC = {"_id", "_start", "_end", "_type"}
+_FIELD = re.compile(r"[^:]*:(ID|START_ID|END_ID|TYPE)(?:\((.*)\))?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class DumpFile:
+    """A file of a dump: which of its columns are ids and types."""
+
+    place: Place
+    sep: str
+    header: tuple[str, ...]
+
+    @cached_property
+    def fields(self) -> dict[str, tuple[int, str]]:
+        """`ID`, `START_ID`, `END_ID`, `TYPE` -> column and id space."""
+        found: dict[str, tuple[int, str]] = {}
+        for i, name in enumerate(self.header):
+            if match := _FIELD.fullmatch(name):
+                found.setdefault(match[1].upper(), (i, match[2] or ""))
+            elif self.is_apoc and name in APOC:
+                key = name[1:].upper()
+                found[key if key in ("ID", "TYPE") else f"{key}_ID"] = (i, "")
+        return found
+
+    @property
+    def is_apoc(self) -> bool:
+        """Whether nodes and relationships share the file."""
+        return set(self.header) >= APOC
+
+    @property
+    def has_relationships(self) -> bool:
+        """Whether some rows are facts."""
+        return "START_ID" in self.fields and "END_ID" in self.fields
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether some rows are entities."""
+        return "ID" in self.fields
+
+    @property
+    def spaces(self) -> set[str]:
+        """The id spaces that the header names."""
+        return {space for key, (_, space) in self.fields.items() if key != "TYPE"}
+
+
+def dump_file(place: Place) -> DumpFile | None:
+    """The file as part of a dump; none if its header is not Neo4j's."""
+    if suffix_of(place) not in (".csv", ".tsv"):
+        return None
+    try:
+        with open_bytes(place) as file:
+            first = file.readline(HEADER_BYTES).upper()
+    except (OSError, EOFError):
+        return None  # the reader proper says why
+    if not any(mark in first for mark in MARKS):
+        return None
+    sep, header = read_header(place, Tally())
+    found = DumpFile(place, sep, tuple(name.strip() for name in header))
+    return found if found.has_relationships or found.has_nodes else None
+
+
+def read_dump(files: Sequence[DumpFile], source: str) -> RawFacts:
+    """Facts and labels of all files of a dump, not yet split."""
+    raw = RawFacts(source)
+    raw.tally.read_by("named")
+    spaces = set[str]().union(*(file.spaces for file in files))
+    with_space = len(spaces) > 1
+    for file in files:
+        if file.has_relationships:
+            raw.add(UNSPLIT, _facts(file, raw.tally, with_space), file.place)
+        if file.has_nodes:
+            raw.entity_labels |= dict(_labels(file, with_space))
+    if with_space:
+        raw.tally.note(f"names begin with Neo4j's id space: {', '.join(sorted(spaces - {''}))}")
+    return raw
+
+
+def _facts(file: DumpFile, tally: Tally, with_space: bool) -> Iterator[Block]:
+    def fail(problem: str, line: int) -> DataError:
+        return DataError(problem, shown(file.place), line)
+
+    if "TYPE" not in file.fields:
+        raise DataError("no :TYPE column; add one that names the relation", shown(file.place), 1)
+    places = [file.fields[key][0] for key in ("START_ID", "TYPE", "END_ID")]
+    tally.header_lines += 1
+    note_columns(file.header, places, tally)
+    count = 0
+    for block in checked_blocks(_fact_rows(file, tally, with_space), tally, fail):
+        count += len(block.lines)
+        yield block
+    if not count:
+        raise DataError(
+            "only a header, no relationships; if they lie in another file, join both: cat HEADER DATA > FILE",
+            shown(file.place),
+        )
+
+
+def _fact_rows(file: DumpFile, tally: Tally, with_space: bool) -> Iterator[tuple[int, list[str]]]:
+    (start, start_space), (end, end_space) = file.fields["START_ID"], file.fields["END_ID"]
+    relation, _ = file.fields["TYPE"]
+    for line, row in _rows(file, tally):
+        if file.is_apoc and not (row[start] or row[end] or row[relation]):
+            continue  # a node
+        head, tail = (
+            _name(row[start], start_space, with_space),
+            _name(row[end], end_space, with_space),
+        )
+        yield line, [head, row[relation], tail]
+
+
+def _labels(file: DumpFile, with_space: bool) -> Iterator[tuple[str, str]]:
+    node, space = file.fields["ID"]
+    words = [name.partition(":")[0].lower() for name in file.header]
+    column = next((words.index(word) for word in LABEL_PROPERTIES if word in words), None)
+    if column is None:
+        return
+    for _, row in _rows(file, Tally()):
+        if row[node] and row[column]:
+            yield _name(row[node], space, with_space), " ".join(row[column].split())
+
+
+def _rows(file: DumpFile, tally: Tally) -> Iterator[tuple[int, list[str]]]:
+    """Rows below the header, all of its width."""
+    rows = read_rows(file.place, file.sep, tally)
+    next(rows, None)
+    for line, row in rows:
+        if len(row) != len(file.header):
+            problem = f"expected {len(file.header)} columns as in the header, found {len(row)}"
+            raise DataError(problem, shown(file.place), line)
+        yield line, row
+
+
+def _name(identifier: str, space: str, with_space: bool) -> str:
+    return f"{space}:{identifier}" if with_space and space and identifier else identifier
