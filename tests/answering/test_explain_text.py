@@ -92,7 +92,7 @@ def test_all_shows_every_rule_with_its_numbers():
     assert "               ... " in text  # paths beyond the limit
 
 
-def test_rules_by_the_same_facts_are_shown_once():
+def test_rules_by_the_same_facts_are_shown_as_one():
     vocab = Vocab(("a", "b", "c"), ("r", "s", "t"))
     rules = ["r <- s & t", "r <- s & t & t^-1 & t", "r <- s & s^-1 & s & t"]
     scorer = RuleScorer(RuleSet.from_text(rules, vocab), np.array([1.0, 0.5, 0.25]), "count", 1)
@@ -100,11 +100,11 @@ def test_rules_by_the_same_facts_are_shown_once():
     told = explain(graph, vocab, scorer, 0, 0, 1, graph)
     assert [len(group) for idea in told.ideas for group in idea.groups] == [3]
     lines = list(told.lines())
-    assert "      +1.7500  X s Z and Z t Y; 2 more rules by the same facts" in lines
+    assert "      +1.7500  X s Z and Z t Y; 2 more rules alike" in lines
     assert "        a -s-> c -t-> b" in lines
     assert "more" not in lines[-1]
     everything = "\n".join(told.lines(everything=True))
-    assert everything.count("by the same facts as the rule above") == 2
+    assert everything.count(", alike") == 2
     assert "a -s-> c -t-> b <-t- c -t-> b (comes back to where it was)" in everything
 
 

@@ -198,7 +198,7 @@ def _idea(idea: Idea, shade: str, is_open: bool, vocab: Vocab) -> str:
 
 def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
-    alike = ", by the same facts as the rule above" if is_alike else ""
+    alike = ", alike" if is_alike else ""
     numbers = f"weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{alike}"
     paths = "".join(f'<div class="path">{_path(path, vocab)}</div>' for path in rule.paths)
     return (

@@ -17,7 +17,7 @@ class Family(StrEnum):
     similar_answers = "X has answers like Y"
     similar_both = "entities like X have answers like Y"
     same_relation = "other facts of the relation lead from X to Y"
-    backwards = "the relation, read backwards, is on the way"
+    turned_round = "entities like Y have answers like X"
     inverse = "the inverse says so"
     other_relation = "another relation says so"
     chain = "a chain of other relations"
@@ -45,7 +45,7 @@ def family_of(rule: Rule, num_relations: int) -> Family:
         return Family.similar_heads
     if head in body:
         return Family.similar_both
-    return Family.backwards if inverse in body else Family.chain
+    return Family.turned_round if inverse in body else Family.chain
 
 
 def sentence(family: Family, question: Question, vocab: Vocab) -> str:
@@ -62,7 +62,7 @@ def sentence(family: Family, question: Question, vocab: Vocab) -> str:
         Family.similar_answers: said(head, like_tail),
         Family.similar_both: said(like_head, like_tail),
         Family.same_relation: f"other facts of {relation} lead from {head} to {tail}",
-        Family.backwards: f"facts of {relation}, read backwards, help to lead from {head} to {tail}",
+        Family.turned_round: said(like_tail, like_head),
         Family.inverse: f"a fact from {tail} to {head} says so",
         Family.other_relation: f"another relation leads from {head} to {tail}",
         Family.chain: f"other relations lead from {head} to {tail}",
@@ -81,5 +81,5 @@ def _short(head: int, body: tuple[int, ...], num_relations: int) -> Family:
 
 def _capital(text: str) -> str:
     """A capital for words of ours at the beginning; names stay as they are."""
-    ours = ("something ", "other ", "facts of ", "a ", "another ", "the ")
+    ours = ("something ", "other ", "a ", "another ", "the ")
     return text[0].upper() + text[1:] if text.startswith(ours) else text

@@ -81,7 +81,7 @@ class Idea:
     sentence: str
     contribution: float  # the sum of its rules
     share: float  # of all that speaks for the answer; negative if it speaks against
-    groups: tuple[tuple[Contribution, ...], ...]  # rules whose first paths are the same facts stand together
+    groups: tuple[tuple[Contribution, ...], ...]  # rules that are alike stand together
 
     @property
     def rules(self) -> tuple[Contribution, ...]:
@@ -89,7 +89,7 @@ class Idea:
         return tuple(rule for group in self.groups for rule in group)
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
-        """Plain values for JSON; rules of the same group rest on the same facts."""
+        """Plain values for JSON; rules of the same group rest on the same facts, in either direction."""
         return {
             "name": self.name,
             "sentence": self.sentence,
@@ -132,9 +132,13 @@ def group_ideas(parts: Sequence[Part], vocab: Vocab) -> tuple[Idea, ...]:
 
 
 def _groups(rules: list[Contribution], vocab: Vocab) -> tuple[tuple[Contribution, ...], ...]:
-    """Rules by the facts of their first paths, the strongest groups and rules first."""
+    """Rules by the facts of their first paths, whichever way round, the strongest groups and rules first.
+
+    sibling(a, b) and sibling(b, a) say the same to a reader, and so do rules by the one and by the other.
+    """
     groups: dict[object, list[Contribution]] = {}
     for i, rule in enumerate(sorted(rules, key=lambda rule: -abs(rule.contribution))):
-        key = frozenset(facts_of(rule.paths[0], vocab)) if rule.paths else i
+        facts = facts_of(rule.paths[0], vocab) if rule.paths else ()
+        key = frozenset((relation, frozenset((head, tail))) for head, relation, tail in facts) or i
         groups.setdefault(key, []).append(rule)
     return tuple(map(tuple, sorted(groups.values(), key=lambda group: -abs(total(group)))))

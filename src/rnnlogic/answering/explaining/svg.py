@@ -7,7 +7,7 @@ and shown in full as a tooltip.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
@@ -22,6 +22,11 @@ LETTER, STEP_LETTER = 6.9, 6.0  # widths of a letter of an entity and of a relat
 NAME, STEP = 26, 24  # letters of an entity's name, and of a relation's
 GAP, ROW, MARGIN, BOX = 44, 64, 14, 26  # distances; height of an entity's box
 BOW = 32  # how far an edge goes out of the way of boxes
+LABEL = 6  # half the height of a relation's name
+ALONG = (0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78)  # where on its line a name may stand
+
+_Point = tuple[float, float]
+_Curve = tuple[_Point, _Point, _Point, _Point]
 
 
 class Strand(NamedTuple):
@@ -53,14 +58,16 @@ def picture(strands: Sequence[Strand], vocab: Vocab) -> str:
     spots = _spots(strands, vocab)
     width = max(spot.x + spot.width / 2 for spot in spots.values()) + MARGIN
     height = max(spot.y for spot in spots.values()) + BOX / 2 + MARGIN + BOW
-    drawn = [_edge(edge, spots, vocab) for edge in _edges(strands, vocab)]
+    edges = [
+        (edge, _curve(spots[edge.fact[0]], spots[edge.fact[2]], edge.bend)) for edge in _edges(strands, vocab)
+    ]
     ends = {strand.path.entities[0] for strand in strands} | {strand.path.entities[-1] for strand in strands}
     boxes = [_box(entity, spot, entity in ends, vocab) for entity, spot in spots.items()]
     return (
         f'<svg class="picture" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" role="img" aria-label="paths from the head to the answer">'
-        f"<defs>{_arrows(strands)}</defs>{''.join(line for line, _ in drawn)}{''.join(boxes)}"
-        f"{''.join(label for _, label in drawn)}</svg>"
+        f"<defs>{_arrows(strands)}</defs>{''.join(_line(*edge) for edge in edges)}{''.join(boxes)}"
+        f"{''.join(_labels(edges, spots, vocab))}</svg>"
     )
 
 
@@ -130,60 +137,64 @@ def _edges(strands: Sequence[Strand], vocab: Vocab) -> list[_Edge]:
     ]
 
 
-def _edge(edge: _Edge, spots: dict[int, _Spot], vocab: Vocab) -> tuple[str, str]:
-    """The line of a fact with its arrow, and its label."""
-    fact, colour, is_against, bend = edge
-    start, end = spots[fact[0]], spots[fact[2]]
-    if fact[0] == fact[2]:
-        middle, line = _loop(start, bend)
-    else:
-        middle, line = _curve(start, end, bend)
-    dashes = ' stroke-dasharray="5 4"' if is_against else ""
-    words = printable(relation_words(fact[1], vocab))
-    full = escape(
-        f"{printable(vocab.entity_label(fact[0]))} {words} {printable(vocab.entity_label(fact[2]))}"
-    )
+def _line(edge: _Edge, curve: _Curve) -> str:
+    """The line of a fact with its arrow."""
+    (x1, y1), *controls = curve
+    rest = " ".join(f"{x:.1f},{y:.1f}" for x, y in controls)
+    dashes = ' stroke-dasharray="5 4"' if edge.is_against else ""
     return (
-        f'<path d="{line}" fill="none" stroke="{colour}" stroke-width="1.8"{dashes} '
-        f'marker-end="url(#arrow-{colour[1:]})"/>',
-        f'<text class="step" x="{middle[0]:.1f}" y="{middle[1]:.1f}" fill="{colour}" text-anchor="middle">'
-        f"<title>{full}</title>{escape(shortened(words, STEP))}</text>",
+        f'<path d="M{x1:.1f},{y1:.1f} C{rest}" fill="none" stroke="{edge.colour}" stroke-width="1.8"{dashes} '
+        f'marker-end="url(#arrow-{edge.colour[1:]})"/>'
     )
 
 
-def _curve(start: _Spot, end: _Spot, bend: float) -> tuple[tuple[float, float], str]:
-    """A curve from the side of one box to the side of another; entities of one column bow out."""
-    if abs(start.x - end.x) < 1:
+def _labels(edges: list[tuple[_Edge, _Curve]], spots: dict[int, _Spot], vocab: Vocab) -> Iterator[str]:
+    """The names of relations on their lines, where they hide neither boxes nor one another if that can be."""
+    taken = [(spot.x, spot.y, spot.width / 2, BOX / 2) for spot in spots.values()]
+    for edge, curve in edges:
+        head, relation, tail = edge.fact
+        words = printable(relation_words(relation, vocab))
+        half = columns(shortened(words, STEP)) * STEP_LETTER / 2
+        places = [_point(curve, along) for along in ALONG]
+        x, y = next((at for at in places if not _covers(at, half, taken)), places[0])
+        taken.append((x, y, half, LABEL))
+        ends = [printable(vocab.entity_label(entity)) for entity in (head, tail)]
+        yield (
+            f'<text class="step" x="{x:.1f}" y="{y + 4:.1f}" fill="{edge.colour}" text-anchor="middle">'
+            f"<title>{escape(f'{ends[0]} {words} {ends[1]}')}</title>{escape(shortened(words, STEP))}</text>"
+        )
+
+
+def _covers(at: _Point, half: float, taken: list[tuple[float, float, float, float]]) -> bool:
+    """Whether a label would overlap a rectangle (middle, half its width and height)."""
+    return any(abs(at[0] - x) < half + w and abs(at[1] - y) < LABEL + h for x, y, w, h in taken)
+
+
+def _point(curve: _Curve, t: float) -> _Point:
+    """A point of a Bezier curve."""
+    weights = (1 - t) ** 3, 3 * t * (1 - t) ** 2, 3 * t * t * (1 - t), t**3
+    x, y = (sum(w * point[i] for w, point in zip(weights, curve, strict=True)) for i in (0, 1))
+    return x, y
+
+
+def _curve(start: _Spot, end: _Spot, bend: float) -> _Curve:
+    """From the side of one box to the side of another; boxes of one column are linked by top and bottom."""
+    if start == end:
+        top, reach = start.y - BOX / 2, 26 + 10 * bend
+        high = top - reach
+        return (start.x - 10, top), (start.x - 24, high), (start.x + 24, high), (start.x + 10, top - 3)
+    if start.layer == end.layer:
         down = 1 if end.y > start.y else -1
         y1, y2 = start.y + down * BOX / 2, end.y - down * (BOX / 2 + 3)
-        x = start.x + 40 * bend
-        middle = (x + 20 * bend, (y1 + y2) / 2 + 4)
-        return (
-            middle,
-            f"M{start.x:.1f},{y1:.1f} Q{x + 40 * bend:.1f},{(y1 + y2) / 2:.1f} {end.x:.1f},{y2:.1f}",
-        )
+        x, third = start.x + 60 * bend, (y2 - y1) / 3
+        return (start.x, y1), (x, y1 + third), (x, y2 - third), (end.x, y2)
     if abs(start.layer - end.layer) > 1 and abs(start.y - end.y) < ROW:
         bend += BOW / 16  # below the boxes between the two
     right = 1 if end.x > start.x else -1
     x1, x2 = start.x + right * start.width / 2, end.x - right * (end.width / 2 + 3)
     y1, y2 = start.y + 7 * bend, end.y + 7 * bend
-    control = (x2 - x1) / 2
-    sag = 26 * bend
-    line = (
-        f"M{x1:.1f},{y1:.1f} C{x1 + control:.1f},{y1 + sag:.1f} {x2 - control:.1f},{y2 + sag:.1f} "
-        f"{x2:.1f},{y2:.1f}"
-    )
-    return ((x1 + x2) / 2, (y1 + y2) / 2 + 0.75 * sag - 4), line
-
-
-def _loop(spot: _Spot, bend: float) -> tuple[tuple[float, float], str]:
-    """A fact of an entity with itself."""
-    top, reach = spot.y - BOX / 2, 26 + 10 * bend
-    line = (
-        f"M{spot.x - 10:.1f},{top:.1f} C{spot.x - 24:.1f},{top - reach:.1f} "
-        f"{spot.x + 24:.1f},{top - reach:.1f} {spot.x + 10:.1f},{top - 3:.1f}"
-    )
-    return (spot.x, top - reach + 6), line
+    middle, sag = (x1 + x2) / 2, 26 * bend
+    return (x1, y1), (middle, y1 + sag), (middle, y2 + sag), (x2, y2)
 
 
 def _box(entity: int, spot: _Spot, is_end: bool, vocab: Vocab) -> str:

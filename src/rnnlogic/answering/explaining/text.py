@@ -202,8 +202,8 @@ def _fewest(tries: Iterable[list[str]], most_lines: int) -> list[str]:
 
 
 def _group(group: tuple[Contribution, ...], vocab: Vocab, path_lines: int, width: int) -> Iterator[str]:
-    """Rules by the same facts: the strongest in words, and one path."""
-    alike = f"; {numbered(len(group) - 1, 'more rule')} by the same facts" if len(group) > 1 else ""
+    """Rules that are alike: the strongest in words, and one path."""
+    alike = f"; {numbered(len(group) - 1, 'more rule')} alike" if len(group) > 1 else ""
     words = printable(rule_words(group[0].chain, vocab)) + alike
     yield from _fitted(words, width, f"      {total(group):+.4f}  ", 2)
     for path in group[0].paths[:1]:
@@ -261,7 +261,7 @@ def _rules(group: tuple[Contribution, ...], vocab: Vocab) -> Iterator[str]:
     for place, rule in enumerate(group):
         yield f"  {rule.contribution:+9.4f}  {printable(rule.rule)}"
         phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
-        same = ", by the same facts as the rule above" if place else ""
+        same = ", alike" if place else ""
         yield f"             weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{same}"
         for path in rule.paths:
             again = "" if comes_back(path) is None else " (comes back to where it was)"
