@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from rnnlogic.answering.explain import explain
+from rnnlogic.answering.explaining import dependence
 from rnnlogic.answering.explaining.dependence import MOST_FACTS
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
@@ -46,10 +47,13 @@ def test_without_these_facts_it_is_no_longer_first_and_all_are_needed(question):
 
 @settings(max_examples=60)
 @given(questions())
-def test_where_all_rules_speak_for_it_something_is_found(question):
+def test_without_limits_something_is_found_where_all_rules_speak_for_it(question):
     graph, scorer, *asked = question
     scorer = RuleScorer(scorer.rules, np.abs(scorer.weights) + 0.1, "binary", 1)
-    found = explain(graph, VOCAB, scorer, *asked, known=graph).hangs_on
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dependence, "MOST_FACTS", 99)
+        patch.setattr(dependence, "PACE", -np.inf)
+        found = explain(graph, VOCAB, scorer, *asked, known=graph).hangs_on
     assert found is None or found.facts
 
 

@@ -20,7 +20,7 @@ from rnnlogic.predictors.loglinear.scorer import AnswerScorer
 MOST_FACTS = 8
 TRIED = 2  # facts that are tried in every step; the score is computed anew for each
 RULES, PATHS = 10, 10  # facts are looked for on so many paths of the strongest rules
-PACE = 0.5  # of the lead that an even pace to MOST_FACTS would have cost: with less the search gives up
+PACE = 0.5  # of the lead that an even pace would have cost: with less, the search gives up half-way
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _is_hopeless(first: _Standing, now: _Standing) -> bool:
     """Whether the search has used up its facts, or gets on too slowly to end in time."""
     number = len(now.removed)
     is_slow = first.lead - now.lead < PACE * first.lead * number / MOST_FACTS
-    return number == MOST_FACTS or (number > 1 and is_slow)
+    return number == MOST_FACTS or (number >= MOST_FACTS // 2 and is_slow)
 
 
 class _Search:
