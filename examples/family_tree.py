@@ -135,7 +135,7 @@ def main() -> None:
     names, cousin = model.dataset.vocab, model.dataset.vocab.relation_id("cousin")
     head, _, tail = next(fact for fact in model.dataset.test.tolist() if fact[1] == cousin)
     explanation = model.explain(names.entities[head], "cousin", names.entities[tail], paths=1)
-    print("\n".join(explanation.lines(rules=2)))
+    print("\n".join(explanation.lines()))
 
 
 if __name__ == "__main__":

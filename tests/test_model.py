@@ -62,7 +62,7 @@ def test_predict_and_explain_agree(model):
     for head, answer in answers:
         told = model.explain(head, "grandparent", answer.entity)
         assert told.score == pytest.approx(answer.score)
-        assert told.probability == pytest.approx(answer.probability)
+        assert told.share == pytest.approx(answer.probability)
 
 
 def test_many_answers_are_the_single_ones_in_order(model):

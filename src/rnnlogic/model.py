@@ -7,12 +7,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from rnnlogic.answering.answers import Answer, Known, best_answers
-from rnnlogic.answering.explain import DETAILED, Explanation, explain
+from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
+from rnnlogic.answering.tables import Listed
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Progress, Tick, silent
@@ -153,7 +154,33 @@ class RNNLogic:
         vocab = self.dataset.vocab
         heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
         relations = np.array([vocab.relation_id(relation) for _, relation in queries], np.int32)
-        return best_answers(self.dataset.graph(evidence), vocab, self.scorer, heads, relations, k, known)
+        graph = self.dataset.graph(evidence)
+        found = best_answers(graph, vocab, self.scorer, heads, relations, k, known)
+        return [Listed(answers) for answers in found]
+
+    @overload
+    def explain(
+        self,
+        head: str,
+        relation: str,
+        tail: str,
+        paths: int = 3,
+        evidence: Evidence = "train",
+        detailed: int | None = DETAILED,
+    ) -> Explanation: ...
+
+    @overload
+    def explain(
+        self,
+        head: str,
+        relation: str,
+        tail: str,
+        paths: int = 3,
+        evidence: Evidence = "train",
+        detailed: int | None = DETAILED,
+        *,
+        instead: str,
+    ) -> Comparison: ...
 
     def explain(
         self,
@@ -163,18 +190,25 @@ class RNNLogic:
         paths: int = 3,
         evidence: Evidence = "train",
         detailed: int | None = DETAILED,
-    ) -> Explanation:
-        """Why relation(head, tail) has its score: all rules that reach it, the strongest with paths."""
+        instead: str | None = None,
+    ) -> Explanation | Comparison:
+        """Why relation(head, tail) has its score: ideas, the rules of each idea, and paths of the strongest.
+
+        With another answer `instead`, why the two scores differ. Print the result, or show it in a notebook.
+        """
         vocab = self.dataset.vocab
         asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
-        known = self.dataset.graph("all")
-        return explain(self.dataset.graph(evidence), vocab, self.scorer, *asked, known, paths, detailed)
+        graph, known = self.dataset.graph(evidence), self.dataset.graph("all")
+        if instead is None:
+            return explain(graph, vocab, self.scorer, *asked, known, paths, detailed)
+        other = vocab.entity_id(instead)
+        return compare(graph, vocab, self.scorer, *asked, other, known, paths, detailed)
 
     def rules(self, relation: str | None = None, top: int | None = None) -> list[RuleInfo]:
         """Rules by relation, heaviest first; of one relation only, or only the `top` of each."""
         rules, vocab = self.learned.rules, self.dataset.vocab
         wanted = rules.head_relations() if relation is None else [vocab.relation_id(relation)]
-        found = []
+        found: Listed[RuleInfo] = Listed()
         for head in wanted:
             ids = rules.by_head(int(head))
             heaviest = ids[np.argsort(-self.learned.weights[ids], kind="stable")][:top]

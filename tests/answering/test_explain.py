@@ -5,41 +5,15 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from rnnlogic.answering.explain import Rank, explain
-from rnnlogic.data.graph import Graph
-from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Rule, parse_rule
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.rule import parse_rule
+from tests.answering.cases import ENTITIES, FEATURE, RELATIONS, VOCAB, questions
 from tests.family import family, given_rules
 from tests.grounding.oracles import facts_of, walks
-
-FEATURE = {"count": lambda n: n, "log1p": math.log1p, "binary": lambda n: 1.0}
-ENTITIES, RELATIONS = 5, 2
-
-
-@st.composite
-def questions(draw):
-    """A random graph, weighted rules, a question with a known answer, and any entity as the answer asked."""
-    entity, relation = st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1)
-    facts = draw(st.lists(st.tuples(entity, relation, entity), min_size=6, max_size=20))
-    any_relation = st.integers(0, 2 * RELATIONS - 1)
-    head, asked, tail = draw(st.sampled_from(facts))
-    if draw(st.booleans()):
-        head, asked = tail, asked + RELATIONS
-    bodies = draw(st.lists(st.lists(any_relation, min_size=1, max_size=3).map(tuple), min_size=1, max_size=6))
-    rules = RuleSet.from_rules(Rule(asked, body) for body in bodies)
-    weights = np.array(draw(st.lists(st.floats(-3, 3), min_size=len(rules), max_size=len(rules))))
-    feature = draw(st.sampled_from(sorted(FEATURE)))
-    graph = Graph.from_triples(facts, ENTITIES, RELATIONS)
-    return graph, RuleScorer(rules, weights, feature, 1), head, asked, draw(entity)
-
-
-VOCAB = Vocab(tuple(f"e{i}" for i in range(ENTITIES)), tuple(f"r{i}" for i in range(RELATIONS)))
 
 
 def brute_force(graph, scorer, head, relation, tail):
@@ -90,7 +64,7 @@ def test_every_fact_of_a_path_is_in_the_graph_and_none_is_the_asked_one(question
 
 
 @given(questions())
-def test_rank_and_probability_by_sorting_all_scores(question):
+def test_rank_and_share_by_sorting_all_scores(question):
     graph, scorer, head, relation, tail = question
     told = explain(graph, VOCAB, scorer, head, relation, tail, known=graph)
     is_known = graph.has(head, relation, tail)
@@ -107,7 +81,7 @@ def test_rank_and_probability_by_sorting_all_scores(question):
     assert told.filtered_rank.better == sum(s > scores[tail] for s in rivals)
     assert told.filtered_rank.candidates == len(rivals)
     expected = math.exp(scores[tail]) / sum(map(math.exp, rivals)) if scores[tail] > -math.inf else 0.0
-    assert told.probability == pytest.approx(expected)
+    assert told.share == pytest.approx(expected)
     assert told.is_known == is_known
 
 
@@ -140,32 +114,58 @@ def test_text_names_rule_weight_paths_and_says_that_the_fact_was_hidden():
     told = model.explain(vocab.entities[head], "married", vocab.entities[tail])
     text = "\n".join(told.lines())
     assert told.is_known
-    assert "it was hidden, in both directions" in text
+    assert "it was hidden" in text
     assert f"married({vocab.entities[head]}, {vocab.entities[tail]})" in text
-    assert "+1.0397  married(X,Y) <- married(Y,X)" in text  # 1.5 log 2
-    assert "weight 1.5000, 1 path" in text
+    assert "+1.0397  Y married X" in text  # 1.5 log 2
     assert f"{vocab.entities[head]} <-married- {vocab.entities[tail]}" in text
+    assert str(told) == text
+    everything = "\n".join(told.lines(everything=True))
+    assert "+1.0397  married(X,Y) <- married(Y,X)" in everything
+    assert "weight 1.5000, 1 path" in everything
 
 
-def test_text_sums_up_rules_that_are_not_shown():
+def test_paths_are_looked_up_for_the_strongest_rules_only():
     model = fitted()
     facts = [f for f in model.dataset.train.tolist() if f[1] == model.dataset.vocab.relation_id("parent")]
     names = model.dataset.vocab.entities
-    told = next(
-        e
-        for e in (model.explain(names[h], "parent", names[t], detailed=1) for h, _, t in facts)
-        if len(e.contributions) == 2
-    )
-    assert told.contributions[1].paths == ()
-    last = list(told.lines(1))[-1]
-    assert last.split() == [f"{told.contributions[1].contribution:+.4f}", "by", "1", "more", "rule(s)"]
+    asked = next((names[h], "parent", names[t]) for h, _, t in facts if len(found(model, h, t)) == 2)
+    assert [len(c.paths) > 0 for c in model.explain(*asked, detailed=0).contributions] == [False, False]
+    assert all(c.paths for c in model.explain(*asked, detailed=1).contributions)  # the first of each idea
+    assert not any(c.paths for c in model.explain(*asked, paths=0).contributions)
+
+
+def found(model, head, tail):
+    names = model.dataset.vocab.entities
+    return model.explain(names[head], "parent", names[tail], detailed=0).contributions
 
 
 def test_an_answer_that_no_rule_reaches():
     told = fitted().explain("grandchild0_0", "grandparent", "grandpa0")
-    assert (told.score, told.probability, told.contributions) == (-math.inf, 0.0, ())
+    assert (told.score, told.share, told.contributions, told.ideas) == (-math.inf, 0.0, (), ())
     assert told.as_dict()["score"] is None
-    assert any("No rule reaches this answer: rank" in line for line in told.lines())
+    assert told.hangs_on is None
+    assert ": no rule reaches it" in str(told)
+
+
+def test_the_probability_is_that_of_the_caller():
+    model = fitted()
+    vocab = model.dataset.vocab
+    asked = [vocab.entity_id("grandpa0"), vocab.relation_id("grandparent")]
+    asked.append(vocab.entity_id(model.predict("grandpa0", "grandparent")[0].entity))
+    graph, known = model.dataset.graph("train"), model.dataset.graph("all")
+    seen = []
+
+    def probability(*fact):
+        seen.append(list(fact))
+        return 0.625
+
+    told = explain(graph, vocab, model.scorer, *asked, known, probability=probability)
+    assert seen == [asked]
+    assert told.as_dict()["probability"] == told.probability == 0.625
+    assert "probability 0.62, rank" in str(told)
+    plain = explain(graph, vocab, model.scorer, *asked, known)
+    assert plain.as_dict()["probability"] is None
+    assert "not calibrated" in str(plain)
 
 
 @pytest.mark.parametrize(

@@ -132,9 +132,43 @@ def test_explain_as_json_and_as_text(folder, model, monkeypatch, capsys):
     told = json.loads(capsys.readouterr().out)
     assert told == model.explain("grandpa0", "grandparent", tail).as_dict()
     assert math.fsum(rule["contribution"] for rule in told["rules"]) == pytest.approx(told["score"], abs=1e-6)
+    assert math.fsum(idea["contribution"] for idea in told["ideas"]) == pytest.approx(told["score"], abs=1e-6)
     assert all(1 <= len(rule["paths"]) <= 3 for rule in told["rules"])
-    assert run(*arguments, "--rules", "1", "--paths", "1", monkeypatch=monkeypatch) == 0
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"grandparent(grandpa0, {tail})\n")
-    assert told["rules"][0]["rule"] in out
+    assert out.splitlines() == list(model.explain("grandpa0", "grandparent", tail).lines())
+    assert "X parent Z and Z parent Y" in out
     assert out.count("->") + out.count("<-") >= 2
+    assert run(*arguments, "--all", "--paths", "1", monkeypatch=monkeypatch) == 0
+    everything = capsys.readouterr().out
+    assert all(rule["rule"] in everything for rule in told["rules"])
+
+
+def test_explain_why_not_another_answer(folder, model, monkeypatch, capsys):
+    one, other = (answer.entity for answer in model.predict("grandpa0", "grandparent", 2))
+    arguments = ("explain", folder, "--head", "grandpa0", "--relation", "grandparent", "--tail", one)
+    assert run(*arguments, "--instead", other, "--json", monkeypatch=monkeypatch) == 0
+    told = json.loads(capsys.readouterr().out)
+    scores = [answer["score"] for answer in told["answers"]]
+    assert (told["tail"], told["instead"]) == (one, other)
+    assert told["difference"] == pytest.approx(scores[0] - scores[1])
+    assert math.fsum(idea["contribution"] for idea in told["ideas"]) == pytest.approx(told["difference"])
+    assert run(*arguments, "--instead", other, monkeypatch=monkeypatch) == 0
+    assert f"or {other} instead?" in capsys.readouterr().out
+    assert run(*arguments, "--instead", "nobody", monkeypatch=monkeypatch) == 2
+    assert "unknown entity 'nobody'" in capsys.readouterr().err
+
+
+def test_explain_writes_a_page(folder, model, monkeypatch, capsys, tmp_path):
+    tail = model.predict("grandpa0", "grandparent", 1)[0].entity
+    arguments = ("explain", folder, "--head", "grandpa0", "--relation", "grandparent", "--tail", tail)
+    page = tmp_path / "why.html"
+    assert run(*arguments, "--json", "--html", str(page), monkeypatch=monkeypatch) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["tail"] == tail
+    assert shown.err == f"page written to {page}\n"
+    assert page.read_text(encoding="utf-8") == model.explain("grandpa0", "grandparent", tail).page()
+    assert "<svg" in page.read_text(encoding="utf-8")
+    assert run(*arguments, "--html", str(tmp_path / "no" / "why.html"), monkeypatch=monkeypatch) == 2
+    assert "why.html: cannot be written (No such file or directory)" in capsys.readouterr().err

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
@@ -78,23 +80,52 @@ def explain(
     head: Annotated[str, typer.Option(help="Head of the fact.")],
     relation: Annotated[str, typer.Option(help="Relation; NAME^-1 for its inverse.")],
     tail: Annotated[str, typer.Option(help="Tail of the fact.")],
-    paths: Annotated[int, typer.Option(help="Paths to show for each rule.", min=0)] = 3,
-    rules: Annotated[int, typer.Option(help="Rules to show, strongest first; 0 for all.", min=0)] = 10,
+    instead: Annotated[
+        str | None, typer.Option(metavar="TAIL", help="Why not this tail: explain the difference.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every idea and rule, not just one screen.")
+    ] = False,
+    paths: Annotated[int, typer.Option(help="Paths of a rule, with --all, --json and --html.", min=0)] = 3,
+    rules: Annotated[int, typer.Option(help="Strongest rules that come with paths; 0 for all.", min=0)] = 10,
+    page: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write a page with a picture of the paths.")
+    ] = None,
     evidence: EvidenceOption = EvidenceChoice.train,
     graph: GraphOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain an answer: its probability and rank, what each rule contributes, and the paths behind it.
+    """Explain an answer on one screen: probability, rank, ideas, their strongest rules with a path each.
 
-    JSON lists every rule, the first --rules of them with paths.
+    Ideas sum to the score, and rules to their idea; what speaks against the answer comes last. For an answer
+    in first place, few facts are named that it hangs on. JSON has everything, the strongest rules with paths.
     """
-    shown = rules or None
-    explanation = load_model(run, graph).explain(head, relation, tail, paths, evidence.value, shown)
+    model = load_model(run, graph)
+    told = (
+        model.explain(head, relation, tail, paths, evidence.value, rules or None)
+        if instead is None
+        else model.explain(head, relation, tail, paths, evidence.value, rules or None, instead=instead)
+    )
     if as_json:
-        print_json(explanation.as_dict())
+        print_json(told.as_dict())
     else:
-        for line in explanation.lines(shown):
+        for line in told.lines(everything, _width()):
             typer.echo(line)
+    if page is not None:
+        _write(page, told.page())
+
+
+def _width() -> int:
+    """Columns of the terminal within reason; 80 where there is none."""
+    return min(max(get_terminal_size().columns, 60), 120) if sys.stdout.isatty() else 80
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror})", str(path)) from None
+    typer.echo(f"page written to {path}", err=True)
 
 
 def _query(head: str | None, relation: str | None, tail: str | None, vocab: Vocab) -> Query:

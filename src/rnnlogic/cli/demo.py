@@ -29,8 +29,6 @@ FAST = [
     "generator.hidden_size=64",
 ]
 RELATIONS, RULES, TRIED = 3, 3, 60
-COLUMNS = 100
-SHOWN = 3  # rules of the explanation
 
 
 def demo(
@@ -113,7 +111,7 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
 
 
 def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
-    """Of some right answers, the surest whose explanation fits the screen."""
+    """Of some right answers, the surest."""
     import numpy as np
 
     is_right = (report.ranks.better == 0) & (report.ranks.tied == 1)
@@ -124,9 +122,9 @@ def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
         model.explain(names.entities[head], names.relations[relation], names.entities[tail], paths=2)
         for head, relation, tail in report.asked[right[:: max(1, len(right) // TRIED)]].tolist()
     ]
-    return max(explanations, key=lambda e: (max(map(len, e.lines(SHOWN))) <= COLUMNS, e.probability))
+    return max(explanations, key=lambda e: e.share)
 
 
 def _print_explanation(explanation: Explanation) -> None:
-    for line in explanation.lines(SHOWN):
+    for line in explanation.lines():
         typer.echo(line)

@@ -1,0 +1,1 @@
+"""Explanations: ideas, the rules behind each idea, and the facts behind each rule."""

@@ -1,0 +1,111 @@
+"""Names of a graph as text for people: safe on a terminal, short where space is short, never interpreted."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.rule import Rule, chain_variables
+
+JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
+_LOCAL = re.compile(r"[a-zA-Z][\w+.-]*://.*[/#]([^/#]+)[/#]?")
+
+
+def printable(text: str) -> str:
+    """The text with every character escaped that would steer a terminal instead of being shown."""
+    return "".join(c if c.isprintable() or c in JOINERS else _escaped(c) for c in text)
+
+
+def entity_words(entity: int, vocab: Vocab) -> str:
+    """The label of an entity; of an IRI without a label, its last part."""
+    return _local(vocab.entity_label(entity))
+
+
+def relation_words(relation: int, vocab: Vocab) -> str:
+    """The label of a relation, without the mark of an inverse; of an IRI without a label, its last part."""
+    return _local(
+        vocab.relation_label(relation).removesuffix(INVERSE if relation >= vocab.num_relations else "")
+    )
+
+
+def fact_words(subject: str, relation: int, target: str, vocab: Vocab) -> str:
+    """A fact as words, in the direction of the graph: subject, relation, object."""
+    if relation >= vocab.num_relations:
+        subject, target = target, subject
+    return f"{subject} {relation_words(relation, vocab)} {target}"
+
+
+def rule_words(rule: Rule, vocab: Vocab) -> str:
+    """The body of a rule as words: `X isa Z and Z treats Y`."""
+    if not rule.body:
+        return "X and Y are the same"
+    chain = chain_variables(len(rule.body))
+    steps = [
+        fact_words(left, relation, right, vocab)
+        for left, relation, right in zip(chain, rule.body, chain[1:], strict=False)
+    ]
+    return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(_columns_of(c) for c in text)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in at most so many columns; what is left out of its middle is an ellipsis."""
+    if columns(text) <= most:
+        return text
+    ahead, behind = _prefix(text, (most - 1) - (most - 1) // 2), _prefix(text[::-1], (most - 1) // 2)[::-1]
+    return f"{ahead}…{behind}"
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
+    """Lines of at most `width` columns, the first after `first`, the others after `rest`."""
+    lead = " " * columns(first) if rest is None else rest
+    lines, line, empty = [], first, True
+    for word in text.split():
+        if not empty and columns(line) + 1 + columns(word) > width:
+            lines.append(line)
+            line, empty = lead, True
+        fitting = shortened(word, max(width - columns(line) - (not empty), 8))
+        line, empty = line + fitting if empty else f"{line} {fitting}", False
+    return [*lines, line]
+
+
+def numbered(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: `1 rule`, `2 rules`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def walk_words(entities: Sequence[str], relations: Sequence[tuple[str, bool]]) -> Iterator[str]:
+    """A walk step by step: an arrow for each relation (name, whether it is walked backwards), an entity."""
+    yield entities[0]
+    for (name, is_inverse), entity in zip(relations, entities[1:], strict=True):
+        yield f"<-{name}- {entity}" if is_inverse else f"-{name}-> {entity}"
+
+
+def _local(name: str) -> str:
+    found = _LOCAL.fullmatch(name)
+    return found[1] if found else name
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character) or character in JOINERS:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _prefix(text: str, most: int) -> str:
+    taken = 0
+    for i, character in enumerate(text):
+        taken += _columns_of(character)
+        if taken > most:
+            return text[:i]
+    return text
