@@ -12,6 +12,7 @@ from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.predictor import PlusScorer
+from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.predictors.paths.oracles import random_embedding
@@ -57,5 +58,5 @@ def scorer_of(kind, rules, weights, feature):
     }
     arrays = {name: rng.normal(size=size).astype(np.float32) for name, size in sizes.items()}
     eta_by_relation = np.full(2 * RELATIONS, eta)
-    parameters = PlusParameters("pna", usual_degree=0.9, answer_weight=eta_by_relation, **arrays)
-    return PlusScorer(rules, parameters, feature, None, EMBEDDING, 1)
+    parameters = PlusParameters("pna", usual_degree=0.9, eta=eta_by_relation, **arrays)
+    return PlusScorer(rules, weights, parameters, RuleValues(rules, feature), EMBEDDING, 1)

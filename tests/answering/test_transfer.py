@@ -10,14 +10,15 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.saving import save_dataset
-from rnnlogic.evaluation.baselines import NothingScorer
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.result import Learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.cli.test_fit import run
+from tests.evaluation.conftest import NothingScorer
 from tests.family import RULES, fake_learn, family, family_facts, given_rules, tiny_config
 from tests.predictors.paths.oracles import random_embedding
 
@@ -42,7 +43,8 @@ def mined_learner(dataset, config, store, progress, deadline=None, embedding=Non
     """Rules of the miner, weighted by their confidence."""
     rules, statistics, _ = mine_rules(dataset.graph("train"), config.mine, config.max_length, threads=1)
     prior = np.zeros(len(rules))
-    return Learned(rules, statistics.confidence, prior, statistics.support, statistics.confidence, "binary")
+    scorer = RuleScorer(rules, statistics.confidence, "binary")
+    return Learned(scorer, prior, statistics.support, statistics.confidence)
 
 
 def disjoint_halves(name):

@@ -15,6 +15,7 @@ from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.compare import compare
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.files import save_ranks
+from rnnlogic.learning.result import FIGURES, Learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.compare import compare_runs
 from rnnlogic.runs.fingerprints import fingerprint
@@ -28,8 +29,10 @@ from tests.predictors.paths.oracles import random_embedding
 def runs(tmp_path):
     """A finished run, and one of a single rule on the same data under another name."""
     full = given_rules(family())
-    columns = ("rules", "weights", "log_prior", "support", "confidence")
-    few = replace(full, **{name: getattr(full, name)[:1] for name in columns})
+    few = Learned(
+        replace(full.predictor, rules=full.rules[:1], weights=full.weights[:1]),
+        *(getattr(full, name)[:1] for name in FIGURES),
+    )
     for name, learned in (("full", full), ("few", few)):
         Run.create(tmp_path / name, family(name), tiny_config()).finish(learned)
     return str(tmp_path / "full"), str(tmp_path / "few")

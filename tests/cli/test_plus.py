@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rnnlogic.cli import app
+from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.runs.folder import Run
 from tests.family import RULES, write_family
 
@@ -37,7 +38,7 @@ def test_only_the_given_rules_take_part(runs):
         assert told["rules"] == len(RULES)
         assert told["valid"]["mrr"] > 0.3
         assert Run.open(run).config().generate is False
-        assert Run.open(run).learned().plus is not None
+        assert isinstance(Run.open(run).learned().predictor, PlusScorer)
 
 
 def test_all_commands_work(runs):

@@ -18,7 +18,7 @@ def test_it_answers_as_the_model_does(run):
     run.finish(given_rules(family()))
     fitted = load_fitted(run.folder)
     assert fitted.config == run.config()
-    assert fitted.embedding is None
+    assert fitted.scorer.embedding is None
     ours = evaluate(fitted.scorer, fitted.dataset, "test")
     assert ours.metrics() == RNNLogic.load(run.folder).evaluate("test").metrics()
     assert 0 < ours.metrics()["mrr"] <= 1
