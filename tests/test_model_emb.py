@@ -49,7 +49,7 @@ def test_the_text_shows_phi_and_the_embeddings_share(model):
     told = model.explain("grandpa0", "grandparent", best)
     text = "\n".join(told.lines(everything=True))
     assert f", phi {told.contributions[0].phi:.4f}" in text
-    assert f"{told.embedding:+9.4f}  The embedding itself finds that grandpa0 grandparent {best} (" in text
+    assert f"{told.embedding:+9.4f}  The embedding itself " in text
     plain = told.as_dict()
     assert plain["embedding"] == told.embedding
     assert plain["rules"][0]["phi"] == told.contributions[0].phi

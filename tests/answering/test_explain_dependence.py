@@ -85,6 +85,12 @@ def test_known_answers_stay_out_of_the_way():
     assert told.hangs_on.facts == ((0, 1, 1),)
 
 
+def test_an_answer_that_only_rules_against_it_reach():
+    told = told_of([(0, 1, 1)], ["r <- s"], [-1])
+    assert told.hangs_on.facts == ((0, 1, 1),)
+    assert not told.hangs_on.is_reached
+
+
 def test_nothing_few_is_found_where_nothing_would_help():
     many = [(0, r, m) for r in range(1, 3) for m in range(2, 30)]
     many += [(m, r, 1) for r in range(1, 3) for m in range(2, 30)]

@@ -16,7 +16,7 @@ from rnnlogic.grounding.paths import Path
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.answering.cases import KINDS, RELATIONS, VOCAB, questions
+from tests.answering.cases import KINDS, RELATIONS, VOCAB, questions, scorer_of
 from tests.grounding.oracles import facts_of as facts_in
 from tests.grounding.oracles import walks
 
@@ -167,6 +167,19 @@ def test_families(rule, family):
 def test_sentences_have_the_labels_of_the_question(family, relation, text):
     said = sentence(family, Question(0, relation, 1), MEDICINE)
     assert said in (text, text[0].upper() + text[1:])
+
+
+@pytest.mark.parametrize("eta", [0.5, -0.5])
+def test_the_embedding_finds_or_doubts_and_prefers(eta):
+    scorer = scorer_of("paths", RuleSet.from_rules([Rule(0, (1,))]), np.ones(1), "binary")
+    scorer.answer_weight = eta
+    graph = Graph.from_triples([(0, 1, 1)], 5, 2)
+    told = explain(graph, VOCAB, scorer, 0, 0, 2, graph)
+    verb = "finds" if told.embedding > 0 else "doubts"
+    assert [idea.sentence for idea in told.ideas] == [f"The embedding itself {verb} that e0 r0 e2"]
+    pair = compare(graph, VOCAB, scorer, 0, 0, 2, 3, graph)
+    better = "e2" if pair.difference > 0 else "e3"
+    assert [idea.sentence for idea in pair.ideas] == [f"The embedding itself prefers {better}"]
 
 
 @pytest.mark.parametrize(

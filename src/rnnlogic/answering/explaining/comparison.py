@@ -11,6 +11,7 @@ from typing import Any
 from rnnlogic.answering.explaining import html, text
 from rnnlogic.answering.explaining.explanation import Explanation
 from rnnlogic.answering.explaining.ideas import Family, family_of, sentence
+from rnnlogic.answering.explaining.names import entity_words
 from rnnlogic.answering.explaining.reasons import Contribution, Idea, Part, group_ideas
 from rnnlogic.data.vocab import Vocab
 
@@ -52,7 +53,7 @@ class Comparison:
         ours, others = self.answer.embedding, self.instead.embedding
         if ours is not None and others is not None:
             better = self.answer if ours >= others else self.instead
-            says = sentence(Family.embedding, better.question, self.vocab)
+            says = f"The embedding itself prefers {entity_words(better.tail, self.vocab)}"
             parts.append(Part(Family.embedding, says, ours - others, None))
         return group_ideas(parts, self.vocab)
 
@@ -97,5 +98,5 @@ class Comparison:
         family = family_of(rule.chain, self.vocab.num_relations)
         says = sentence(family, about.question, self.vocab)
         if max(one, other) <= 0:
-            says = f"Against {self.vocab.entity_label(about.tail)}: {says}"
+            says = f"Against {entity_words(about.tail, self.vocab)}: {says}"
         return Part(family, says, one - other, replace(rule, contribution=one - other))

@@ -115,13 +115,14 @@ class _Search:
         """The facts on which most of the score rests, by the paths of the strongest rules."""
         head, relation, tail = self._question
         parts = self._scorer.contributions(graph, head, relation, tail)
+        values = parts.values if (parts.values > 0).any() else np.abs(parts.values)
         weight: dict[Fact, float] = defaultdict(float)
-        for i in np.argsort(-parts.values, kind="stable")[:RULES]:
-            if parts.values[i] > 0:
+        for i in np.argsort(-values, kind="stable")[:RULES]:
+            if values[i] >= 0:
                 found = paths(graph, head, self._scorer.rules[int(parts.rule[i])], tail, PATHS).paths
                 for path in found:
                     for fact in set(facts_of(path, self._vocab)):
-                        weight[fact] += float(parts.values[i]) / len(found)
+                        weight[fact] += float(values[i]) / len(found)
         return sorted(weight, key=lambda fact: (-weight[fact], fact))[:TRIED]
 
     def smaller(self, standing: _Standing) -> _Standing:

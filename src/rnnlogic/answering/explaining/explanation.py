@@ -65,7 +65,7 @@ class Explanation:
             family = family_of(rule.chain, vocab.num_relations)
             parts.append(Part(family, sentence(family, self.question, vocab), rule.contribution, rule))
         if self.embedding is not None:
-            says = sentence(Family.embedding, self.question, vocab)
+            says = sentence(Family.embedding, self.question, vocab, self.embedding < 0)
             parts.append(Part(Family.embedding, says, self.embedding, None))
         return group_ideas(parts, vocab)
 

@@ -134,7 +134,7 @@ def _figures(told: Explanation) -> str:
     if not math.isfinite(told.score):
         return f"No rule reaches this answer; {rank}"
     sure = (
-        f"softmax {told.share:.4f} (not calibrated)"
+        f"probability not calibrated (softmax {told.share:.4f})"
         if told.probability is None
         else f"probability {told.probability:.2f}"
     )

@@ -48,10 +48,10 @@ def family_of(rule: Rule, num_relations: int) -> Family:
     return Family.turned_round if inverse in body else Family.chain
 
 
-def sentence(family: Family, question: Question, vocab: Vocab) -> str:
+def sentence(family: Family, question: Question, vocab: Vocab, is_against: bool = False) -> str:
     """What such rules say of a question, with the labels of its entities."""
     head, tail = entity_words(question.head, vocab), entity_words(question.tail, vocab)
-    relation = relation_words(question.relation, vocab)
+    relation, verb = relation_words(question.relation, vocab), "doubts" if is_against else "finds"
 
     def said(subject: str, target: str) -> str:
         return fact_words(subject, question.relation, target, vocab)
@@ -67,7 +67,7 @@ def sentence(family: Family, question: Question, vocab: Vocab) -> str:
         Family.other_relation: f"another relation leads from {head} to {tail}",
         Family.chain: f"other relations lead from {head} to {tail}",
         Family.itself: f"{head} is an answer of its own",
-        Family.embedding: f"the embedding itself finds that {said(head, tail)}",
+        Family.embedding: f"the embedding itself {verb} that {said(head, tail)}",
     }
     return _capital(sentences[family])
 

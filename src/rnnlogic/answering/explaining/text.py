@@ -113,7 +113,7 @@ def _figures(told: Explanation, brief: bool = False) -> str:
     if not math.isfinite(told.score):
         return f"{start}: no rule reaches it"
     is_bare = told.probability is None and not brief
-    share = f", softmax {told.share:.4f} (not calibrated)" if is_bare else ""
+    share = f", probability not calibrated (softmax {told.share:.4f})" if is_bare else ""
     return f"{start}, score {told.score:.4f}{share}"
 
 
