@@ -33,6 +33,7 @@ TINY = {
     "em.selected": 5,
     "em.predictor_steps": 5,
     "final.rules": 20,
+    "compact.enabled": "false",
 }
 
 

@@ -21,6 +21,7 @@ from rnnlogic.base.settings import (
     read_values,
 )
 from rnnlogic.generator.settings import GeneratorSettings
+from rnnlogic.learning.compact.settings import CompactSettings
 from rnnlogic.learning.settings import EMSettings, FinalSettings
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.table import PredictorGroups, entry
@@ -71,6 +72,7 @@ class Config(PredictorGroups, Basics):
     generator: GeneratorSettings = GeneratorSettings()
     em: EMSettings = EMSettings()
     final: FinalSettings = FinalSettings()
+    compact: CompactSettings = CompactSettings()
 
     @property
     def has_embedding(self) -> bool:

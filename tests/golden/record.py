@@ -24,6 +24,7 @@ SETTINGS = {
     "generator": {"embedding_size": 32, "hidden_size": 32, "pretrain_steps": 40, "tune_steps": 20},
     "mine": {"fanout": 15, "facts_per_relation": 60, "queries_per_relation": 40, "candidates": 300},
     "predictor": {"feature": "log1p", "weight_decay": 10.0, "steps": 12, "queries_per_relation": 200},
+    "compact": {"enabled": False},
     "plus": {"epochs": 2, "dim": 8, "hidden": 16, "queries_per_relation": 60, "keep": 40},
 }
 

@@ -15,20 +15,24 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
-from rnnlogic.base.types import Arrays, Progress
+from rnnlogic.base.types import Arrays, Progress, Queries
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.generator.train import fit_generator
+from rnnlogic.learning.compact.compact import compacted, pack_frontier
+from rnnlogic.learning.compact.types import Teacher
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
-from rnnlogic.learning.result import Learned, Store
+from rnnlogic.learning.result import FIGURES, Learned, Store, pack_learned, unpack_learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
+
+FRONTIER = "frontier"  # the stage that holds the frontier of the compact model
 
 
 def learn(
@@ -48,7 +52,7 @@ def learn(
     edits = edits_of(config, given, dataset.vocab)
     job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
     with torch_threads(1):  # its sums depend on the number of threads; ours do not
-        return job.learned(*job.rules(deadline))
+        return job.compact(*job.full(*job.rules(deadline)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,40 @@ class _Job:
     def predictor(self) -> type[Predictor]:
         """The class of the predictor."""
         return predictor_class(self.config.variant)
+
+    def full(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> tuple[Learned, bool]:
+        """The full model, and whether a compact one is wanted of it; then it is a stage of its own."""
+        wanted = self.config.compact.enabled and self.config.generate and len(self.dataset.valid) > 0
+        if not wanted:
+            return self.learned(rules, log_prior), False
+        saved = self.kept("full", lambda: pack_learned(self.learned(rules, log_prior)))
+        return unpack_learned(saved, self.config, self.embedding), True
+
+    def compact(self, full: Learned, wanted: bool) -> Learned:
+        """The compact model, if it is wanted and the predictor is a weighted sum of rules."""
+        predictor, config, started = full.predictor, self.config, time.perf_counter()
+        if not wanted or predictor.reduced(full.rules, full.weights) is None:
+            return full
+        teacher = Teacher(
+            self.dataset.graph("train"),
+            self.dataset.graph("all"),
+            full.rules,
+            full.weights,
+            full.support,
+            full.confidence,
+            self.predictor.values(full.rules, config, self.embedding),
+            np.array([rule in self.edits.pinned for rule in full.rules], bool),
+            validation_queries(self.dataset, config.em.valid_facts),
+            config.compact,
+            config.seed,
+        )
+        found = compacted(teacher, self.threads, partial(self.progress, "compact"))
+        few = predictor.reduced(full.rules[found.rules], found.weights)
+        assert few is not None
+        self.store.save(FRONTIER, pack_frontier(found))
+        level = found.levels[found.chosen]
+        self.note("compact", started, rules=level.rules, valid_mrr=level.mrr, drop=level.drop)
+        return Learned(few, *(getattr(full, name)[found.rules] for name in FIGURES))
 
     def learned(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
         """A predictor fitted on rules, and figures of those it uses."""
@@ -231,6 +269,14 @@ class _Job:
     def note(self, stage: str, started: float, **figures: Any) -> None:
         """Log figures of a stage with its seconds."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
+
+
+def validation_queries(dataset: Dataset, most_facts: int) -> Queries:
+    """Queries of validation facts in both directions, of a sample if there are more facts than asked."""
+    facts = dataset.valid
+    facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
+    back = facts[:, [2, 1, 0]] + np.array([0, dataset.vocab.num_relations, 0], facts.dtype)
+    return np.concatenate([facts, back])
 
 
 def new_generator(dataset: Dataset, config: Config) -> RuleGenerator:

@@ -145,6 +145,11 @@ class Predictor(AnswerScorer):
     def moved(self, move: Move) -> Self:
         """The predictor on another graph; RNNLogicError if it cannot go there."""
 
+    def reduced(self, rules: RuleSet, weights: Weights) -> Self | None:
+        """The predictor with these rules and weights; None if its score is not a weighted sum of rules."""
+        del rules, weights
+        return None
+
     @property
     def embedding(self) -> Scorer | None:
         """The embedding that it uses; with one it knows only the entities that it was trained with."""

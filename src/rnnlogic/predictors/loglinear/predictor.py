@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.recent import Recent
@@ -17,7 +16,7 @@ from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.grounding.candidates import Scored
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, reaching
+from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, Weights, reaching
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -27,7 +26,7 @@ class RuleScorer(Predictor):
     """Score of an answer: the sum of weight times feature over all rules that reach it; -inf if none does."""
 
     rules: RuleSet
-    weights: NDArray[np.float64]  # [rules]
+    weights: Weights
     feature: Feature = "log1p"
     threads: int | None = None
     _grounders: Recent[Grounder] = field(default_factory=lambda: Recent(1), init=False, repr=False)
@@ -56,6 +55,10 @@ class RuleScorer(Predictor):
     def on(self, graph: Graph) -> Grounder:
         """The rules made ready for a graph; the last one is kept."""
         return self._grounders.get(graph, lambda: Grounder(graph, self.rules, self.threads))
+
+    def reduced(self, rules: RuleSet, weights: Weights) -> Self:
+        """The predictor with these rules and weights."""
+        return replace(self, rules=rules, weights=weights)
 
     def pack(self) -> Arrays:
         """The weights."""

@@ -93,6 +93,10 @@ class PathRuleScorer(PiecePredictor):
             return None
         return self.eta * self._alone.score(graph, heads, np.full(len(heads), relation, np.int32))
 
+    def reduced(self, rules: RuleSet, weights: Weights) -> Self:
+        """The predictor with these rules and weights."""
+        return replace(self, rules=rules, weights=weights)
+
     def pack(self) -> Arrays:
         """Weights and eta; the embedding is kept elsewhere."""
         return {"weights": self.weights, "eta": np.array(self.eta)}

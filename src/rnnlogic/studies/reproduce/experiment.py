@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.settings import merged
 from rnnlogic.config import Config, changed, load_preset
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
@@ -23,6 +24,7 @@ PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rot
 CHOICE = ("chosen.json", "tried.json")  # beside the seeds: the settings that all of them use, and all tried
 OTHERS = (*PYKEEN, "pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or")  # the baselines
 ROTATE = "rotate"  # the setting that is an embedding alone
+FULL: dict[str, Any] = {"compact": {"enabled": False}}  # as in the paper, unless a setting says otherwise
 MORE_EVIDENCE = ("rnnlogic", "rnnlogic-emb")  # variants that are evaluated on train+valid too
 EVALUATIONS: tuple[tuple[Split, Evidence], ...] = (  # in the order in which they are made
     ("valid", "train"),
@@ -96,7 +98,7 @@ class Experiment(BaseModel):
     def config(self, text: str, seed: int) -> Config:
         """The packaged settings with a setting's changes and a seed."""
         name = Setting.parse(text).name
-        changes = self.settings[name] | {"seed": seed}
+        changes = merged(FULL, self.settings[name]) | {"seed": seed}
         preset = load_preset(self.dataset, changes.get("variant", "rnnlogic"))
         return changed(preset, changes, f"{self.dataset}.yaml: {name}")
 
@@ -130,12 +132,6 @@ class Experiment(BaseModel):
     def model(self, name: str) -> str:
         """The name under which the numbers to compare a setting with are published."""
         return name if name in self.published else self.settings[name].get("variant", "rnnlogic")
-
-
-def merged(own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Settings with changes, group by group."""
-    groups = {key: merged(own[key], value) for key, value in other.items() if isinstance(own.get(key), dict)}
-    return own | other | groups
 
 
 @dataclass(frozen=True)

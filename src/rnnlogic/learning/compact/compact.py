@@ -1,0 +1,109 @@
+"""The compact model of a full one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Arrays, Tick, no_tick
+from rnnlogic.grounding.ground import Grounder
+from rnnlogic.learning.compact.fit import Fit, first_rules, shrink
+from rnnlogic.learning.compact.ground import grounded_heads
+from rnnlogic.learning.compact.levels import Level, chosen_level, frontier, model_at
+from rnnlogic.learning.compact.questions import imitation, questions, without_twins
+from rnnlogic.learning.compact.types import Floats, Ids, Model, Path, Teacher
+from rnnlogic.learning.compact.validation import judged
+from rnnlogic.mining.statistics import rule_statistics
+
+FRONTIER = ("rules", "mrr", "drop", "error")
+
+
+def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
+    """Share of the penalty that each rule bears: less if it is confident, more if it is long."""
+    longer = teacher.rules.lengths[ids] - 1
+    cost: Floats = 0.1 / (teacher.confidence[ids] + 0.05) * (1 + teacher.settings.length_cost * longer)
+    return cost
+
+
+def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]:
+    """Which rules [ids] reach the answer of a training query, own fact hidden.
+
+    Rules without support in the full model's sample are tried on more and more training facts.
+    """
+    heads, tails = teacher.graph.edges(relation)
+    facts = np.stack([heads, np.full_like(heads, relation), tails], axis=1)
+    facts = facts[np.random.default_rng([teacher.seed, relation, 3]).permutation(len(facts))]
+    found = teacher.support[ids] > 0
+    start, size = 0, 256
+    while start < min(len(facts), teacher.settings.support_queries) and not found.all():
+        open_ids = np.flatnonzero(~found)
+        tried = rule_statistics(teacher.graph, teacher.rules[ids[open_ids]], facts[start : start + size], 1)
+        found[open_ids[tried.support > 0]] = True
+        start, size = start + size, 2 * size
+    return found
+
+
+def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
+    """The path of ever smaller models of one relation and direction."""
+    teacher, grounder = shared
+    settings = teacher.settings
+    ids = teacher.rules.by_head(relation)
+    if not len(ids) or not len(teacher.graph.edges(relation)[0]):
+        return judged(teacher, grounder, relation, [])
+    heads, hidden, asked = questions(teacher, relation)
+    most = settings.results_per_relation, settings.candidates_per_query
+    grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
+    is_new = without_twins(grounded.hashes, teacher.rules.lengths[ids])
+    problem = imitation(teacher, asked, grounded)
+    cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
+    pinned = np.flatnonzero(teacher.pinned[ids])
+    fit = Fit(settings.weight_decay, settings.signs == "nonnegative", settings.steps, pinned)
+    weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
+    allowed = is_new & (teacher.support[ids] > 0)
+    first = np.flatnonzero(weights)
+    allowed[first] = with_support(teacher, relation, ids[first])
+    weights[~allowed] = 0.0
+    models, size = list[Model](), np.sqrt(len(teacher.graph.edges(relation)[0]))
+    for active, now, saved in shrink(problem, weights, np.flatnonzero(allowed), settings, fit):
+        cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
+        price = max(float(size) * cheapest, models[-1].price if models else 0.0)
+        models.append(Model(ids[active], now, price))
+    return judged(teacher, grounder, relation, models)
+
+
+def compact_paths(teacher: Teacher, threads: int, tick: Tick = no_tick) -> list[Path]:
+    """Paths of all relations that have rules or are asked about."""
+    shared = teacher, Grounder(teacher.graph, teacher.rules, threads=1)
+    relations = sorted({*teacher.rules.head_relations().tolist(), *np.unique(teacher.asked[:, 1]).tolist()})
+    paths: list[Path] = []
+    for path in map_ordered(compact_relation, relations, shared, threads):
+        paths.append(path)
+        tick(len(paths), len(relations))
+    return paths
+
+
+class Compact(NamedTuple):
+    """The rules that stay, their weights, and the frontier that they were chosen from."""
+
+    rules: Ids  # ids, ascending
+    weights: Floats  # [rules]
+    levels: list[Level]  # from many rules to few
+    chosen: int  # which of them
+
+
+def compacted(teacher: Teacher, threads: int, tick: Tick = no_tick) -> Compact:
+    """The smallest model that loses no more validation MRR than the settings allow."""
+    paths = compact_paths(teacher, threads, tick)
+    levels = frontier(paths, teacher.settings.rules)
+    level = chosen_level(levels, teacher.settings.tolerance)
+    ids, weights = model_at(paths, level, len(teacher.rules))
+    return Compact(ids, weights, levels, levels.index(level))
+
+
+def pack_frontier(compact: Compact) -> Arrays:
+    """The frontier as arrays: rules, validation MRR, what is lost against the full model and its error."""
+    columns = {name: np.array([getattr(level, name) for level in compact.levels]) for name in FRONTIER}
+    return columns | {"chosen": np.array(compact.chosen)}

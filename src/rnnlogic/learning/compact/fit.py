@@ -1,0 +1,190 @@
+"""Weights of few rules: sparse ones first, then fewer and fewer, each time fitted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import Bounds, minimize
+
+from rnnlogic.learning.compact.ground import query_of
+from rnnlogic.learning.compact.kernels import add_scores, column_sums, cross_entropy, curvatures
+from rnnlogic.learning.compact.settings import CompactSettings
+from rnnlogic.learning.compact.types import Floats, Ids, Imitation
+
+LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
+
+
+class Fit(NamedTuple):
+    """How weights are fitted: penalties and limits."""
+
+    weight_decay: float
+    nonnegative: bool
+    steps: int
+    pinned: Ids  # never dropped
+
+
+def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
+    """Mean cross entropy with weights [active], and its derivative by score [c]."""
+    scores = np.zeros(len(problem.target))
+    add_scores(*problem.columns, active, weights, scores)
+    upstream = np.empty(len(scores))
+    loss = cross_entropy(problem.query_ptr, problem.target, problem.stands_for, scores, upstream)
+    return loss, upstream
+
+
+def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit: Fit) -> Floats:
+    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2.
+
+    By L-BFGS-B; with a penalty, on the positive and negative parts of the weights.
+    """
+    size = len(active)
+    if size == 0:
+        return start
+
+    def objective(weights: Floats) -> tuple[float, Floats]:
+        loss, upstream = loss_of(problem, active, weights)
+        gradient = column_sums(*problem.columns, active, upstream) + fit.weight_decay * weights
+        return loss + fit.weight_decay / 2 * float(weights @ weights), gradient
+
+    def of_parts(parts: Floats) -> tuple[float, Floats]:
+        loss, gradient = objective(parts[:size] - parts[size:])
+        cost = float(penalty @ (parts[:size] + parts[size:]))
+        return loss + cost, np.concatenate([gradient + penalty, penalty - gradient])
+
+    limits = {"maxiter": fit.steps, "maxfun": fit.steps, "ftol": 1e-7, "gtol": 1e-7, "maxcor": 20}
+    if fit.nonnegative:
+
+        def of_positive(weights: Floats) -> tuple[float, Floats]:
+            loss, gradient = objective(weights)
+            return loss + float(penalty @ weights), gradient + penalty
+
+        begin = np.maximum(start, 0.0)
+        found = minimize(
+            of_positive, begin, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=limits
+        )
+        return np.asarray(found.x)
+    if not penalty.any():
+        return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", options=limits).x)
+    begin = np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)])
+    found = minimize(of_parts, begin, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=limits)
+    return np.asarray(found.x[:size] - found.x[size:])
+
+
+def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 6) -> Floats:
+    """Weights [k], most of them 0, that minimise loss + penalty [k] * |weight|.
+
+    A rule enters when the loss falls faster with its weight than the penalty grows.
+    """
+    weights, everything = start.copy(), np.arange(len(start))
+    for _ in range(rounds):
+        active = np.flatnonzero(weights)
+        _, upstream = loss_of(problem, active, weights[active])
+        slope = -column_sums(*problem.columns, everything, upstream)
+        gain = (slope if fit.nonnegative else np.abs(slope)) / penalty
+        gain[active] = 0.0
+        entering = np.flatnonzero(gain > 1.02)
+        if not len(entering):
+            break
+        entering = entering[np.argsort(-gain[entering], kind="stable")[: max(200, len(active))]]
+        active = np.union1d(active, entering)
+        weights[active] = fitted(problem, active, weights[active], penalty[active], fit)
+    return weights
+
+
+def first_rules(problem: Imitation, cost: Floats, settings: CompactSettings, fit: Fit) -> Floats:
+    """Sparse weights [k] with about `first` rules, along ever smaller penalties, shared out by cost [k]."""
+    weights = np.zeros(len(cost))
+    for sparsity in settings.sparsity:
+        weights = sparse_weights(problem, weights, sparsity * cost, fit)
+        if np.count_nonzero(weights) >= settings.first:
+            break
+    return weights
+
+
+def second_derivatives(problem: Imitation, active: Ids, upstream: Floats) -> Floats:
+    """Second derivative of the loss by the weight of each rule [active]."""
+    query = query_of(problem.query_ptr)
+    weight = np.bincount(query, problem.target, minlength=len(problem.query_ptr) - 1).astype(np.float64)
+    probability = upstream + problem.target  # softmax times the query's weight
+    return curvatures(*problem.columns, active, query.astype(np.int32), probability, weight)
+
+
+def saved_loss(problem: Imitation, active: Ids, weights: Floats) -> Floats:
+    """About how much loss each rule [active] saves: half its squared weight times the curvature."""
+    _, upstream = loss_of(problem, active, weights)
+    saved: Floats = 0.5 * weights**2 * second_derivatives(problem, active, upstream)
+    return saved
+
+
+def promised_loss(problem: Imitation, active: Ids, weights: Floats, allowed: Ids, fit: Fit) -> Floats:
+    """About how much loss each allowed rule would save if it came in: its Newton step; 0 for active ones."""
+    _, upstream = loss_of(problem, active, weights)
+    slope = -column_sums(*problem.columns, allowed, upstream)
+    slope = np.maximum(slope, 0.0) if fit.nonnegative else slope
+    curvature = second_derivatives(problem, allowed, upstream) + fit.weight_decay
+    promised: Floats = 0.5 * slope**2 / curvature
+    promised[np.isin(allowed, active)] = 0.0
+    return promised
+
+
+def dropped(problem: Imitation, active: Ids, weights: Floats, size: int, fit: Fit) -> tuple[Ids, Floats]:
+    """The `size` rules that save most and all pinned ones, fitted anew."""
+    is_pinned = np.isin(active, fit.pinned)
+    size = max(size, int(is_pinned.sum()))
+    if len(active) > size:
+        saved = np.where(is_pinned, np.inf, saved_loss(problem, active, weights))
+        best = np.sort(np.argsort(-saved, kind="stable")[:size])
+        active, weights = active[best], weights[best]
+    weights = fitted(problem, active, weights, np.zeros(len(active)), fit)
+    kept = (weights != 0) | np.isin(active, fit.pinned)
+    return active[kept], weights[kept]
+
+
+def swapped(
+    problem: Imitation, active: Ids, weights: Floats, allowed: Ids, fit: Fit, rounds: int
+) -> tuple[Ids, Floats]:
+    """Rules of the same number with less loss: the most promising ones come in, the least useful go out."""
+    size = len(active)
+    loss = loss_of(problem, active, weights)[0]
+    for _ in range(rounds):
+        promised = promised_loss(problem, active, weights, allowed, fit)
+        entering = allowed[np.argsort(-promised, kind="stable")[:size]]
+        both = np.setdiff1d(entering, active)
+        both = np.concatenate([active, both])
+        start = np.concatenate([weights, np.zeros(len(both) - len(active))])
+        order = np.argsort(both)
+        more = fitted(problem, both[order], start[order], np.zeros(len(both)), fit)
+        between = dropped(problem, both[order], more, size + (len(both) - size) // 3, fit)
+        other, now = dropped(problem, *between, size, fit)
+        less = loss_of(problem, other, now)[0]
+        if less >= loss * (1 - 1e-3):
+            break
+        active, weights, loss = other, now, less
+    return active, weights
+
+
+def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
+    """Numbers of rules from `first` down to 1: each a share of the last, and all wanted ones."""
+    sizes = {size for size in wanted if 0 < size < first}
+    size = first
+    while size > 0:
+        sizes.add(size)
+        size = min(size - 1, int(np.ceil(size * keep)))
+    return sorted(sizes, reverse=True)
+
+
+def shrink(
+    problem: Imitation, weights: Floats, allowed: Ids, settings: CompactSettings, fit: Fit
+) -> Iterator[tuple[Ids, Floats, Floats]]:
+    """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k]."""
+    active = np.union1d(np.flatnonzero(weights), fit.pinned)
+    now = weights[active]
+    wanted = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
+    for size in path_sizes(min(len(active), settings.first), settings.keep, wanted):
+        active, now = dropped(problem, active, now, size, fit)
+        if len(active) <= settings.swap_below:
+            active, now = swapped(problem, active, now, allowed, fit, settings.swaps)
+        if len(active):
+            yield active, now, saved_loss(problem, active, now)
