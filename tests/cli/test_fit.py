@@ -82,7 +82,7 @@ def test_fit_of_a_finished_run_says_so_and_changes_nothing(data, folder, fake, m
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
     before = files(folder)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
-    assert f"{folder} is finished already; nothing was changed" in capsys.readouterr().out
+    assert f"{folder} is already finished; nothing was changed" in capsys.readouterr().out
     assert files(folder) == before
     assert run("fit", data, "-o", folder, "--json", monkeypatch=monkeypatch) == 0
     summary = json.loads(capsys.readouterr().out)
@@ -122,13 +122,13 @@ def test_ctrl_c_says_how_to_go_on(data, folder, fake, monkeypatch, capsys):
 
     monkeypatch.setattr(Run, "save", interrupted)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 130
-    assert capsys.readouterr().err.endswith("stopped; run the same command again to go on\n")
+    assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
     assert run("rules", folder, monkeypatch=monkeypatch) == 2
     assert "the fit was not finished" in capsys.readouterr().err
     monkeypatch.setattr(Run, "save", save)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == f"going on with the fit in {folder}"
+    assert lines[0] == f"resuming the fit in {folder}"
     assert [line.split(":")[0] for line in lines[1:]] == ["round-1", "evaluate valid"]
 
 

@@ -38,7 +38,7 @@ class Ranks:
 
     @staticmethod
     def concatenate(parts: Sequence[Ranks]) -> Ranks:
-        """One after another."""
+        """The ranks of all parts, one part after another."""
         return Ranks(
             np.concatenate([part.better for part in parts]),
             np.concatenate([part.tied for part in parts]),
