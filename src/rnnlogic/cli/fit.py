@@ -27,7 +27,7 @@ STOPPED = 130  # exit code of Ctrl-C
 
 
 class VariantChoice(StrEnum):
-    """The models that a fit can learn."""
+    """Models that can be learned."""
 
     rnnlogic = "rnnlogic"
     rnnlogic_emb = "rnnlogic-emb"
