@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,11 +11,13 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.saving import save_dataset
-from rnnlogic.evaluation.baselines import NothingScorer
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.result import Learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.model import RNNLogic
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.predictors.paths.predictor import PathRuleScorer
+from rnnlogic.predictors.paths.values import path_model
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.cli.test_fit import run
@@ -41,8 +44,22 @@ def other_family(relations=None):
 def mined_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
     """Rules of the miner, weighted by their confidence."""
     rules, statistics, _ = mine_rules(dataset.graph("train"), config.mine, config.max_length, threads=1)
-    prior = np.zeros(len(rules))
-    return Learned(rules, statistics.confidence, prior, statistics.support, statistics.confidence, "binary")
+    scorer = RuleScorer(rules, statistics.confidence, "binary")
+    return Learned(scorer, np.zeros(len(rules)), statistics.support, statistics.confidence)
+
+
+def embedded_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
+    """The known rules, whose paths an embedding scores."""
+    known = given_rules(dataset)
+    paths = path_model(embedding, config.paths)
+    return replace(known, predictor=PathRuleScorer(known.rules, known.weights, "log1p", paths))
+
+
+class Nothing:
+    """Reaches no entity."""
+
+    def score(self, graph, heads, relations):
+        return np.full((len(heads), graph.num_entities), -np.inf)
 
 
 def disjoint_halves(name):
@@ -64,7 +81,7 @@ def test_rules_learned_on_one_half_of_the_entities_answer_on_the_other(monkeypat
     assert moved.transfer.matched == tuple(r for r in here.vocab.relations if r in there.vocab.relations)
     for negatives in (None, 50):
         found = moved.evaluate("test", negatives=negatives).metrics()["mrr"]
-        assert found > 3 * evaluate(NothingScorer(), there, "test", negatives=negatives).metrics()["mrr"]
+        assert found > 3 * evaluate(Nothing(), there, "test", negatives=negatives).metrics()["mrr"]
 
 
 def test_the_same_rules_with_the_same_weights(model):
@@ -103,12 +120,12 @@ def test_a_graph_without_any_of_the_relations_is_refused(model):
 
 
 def test_an_embedding_stays_with_its_entities(monkeypatch):
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.learning.learn.learn", embedded_learner)
     data = family()
     config = changed(tiny_config(), {"variant": "rnnlogic-emb"})
     embedding = random_embedding(data.vocab.num_entities, data.vocab.num_relations, dim=3)
     model = RNNLogic(config).fit(data, embeddings=embedding)
-    with pytest.raises(RNNLogicError, match="embedding, which knows only the entities it was trained with"):
+    with pytest.raises(RNNLogicError, match="embedding knows only the entities that it was trained with"):
         model.on(other_family())
     with pytest.raises(
         RNNLogicError, match=r"unknown entity 'grandpa00'; did you mean 'grandpa0'.*embedding"

@@ -60,7 +60,7 @@ def test_bars_on_a_terminal(monkeypatch, capsys):
     with StageProgress() as progress:
         progress("mine", 10, 50, "")
         progress("mine", 50, 50, "")
-        progress.evaluation("evaluate valid", 5, 20, 0.6712)
+        progress("evaluate valid", 5, 20, "MRR 0.671")
     shown = terminal.getvalue()
     for part in ("mine", "50/50", "evaluate valid", "5/20", "left", "MRR 0.671"):
         assert part in shown
