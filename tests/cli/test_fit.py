@@ -122,7 +122,7 @@ def test_ctrl_c_says_how_to_go_on(data, folder, fake, monkeypatch, capsys):
 
     monkeypatch.setattr(Run, "save", interrupted)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 130
-    assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
+    assert capsys.readouterr().err.endswith("stopped; run the same command again to go on\n")
     assert run("rules", folder, monkeypatch=monkeypatch) == 2
     assert "the fit was not finished" in capsys.readouterr().err
     monkeypatch.setattr(Run, "save", save)

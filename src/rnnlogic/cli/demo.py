@@ -113,7 +113,7 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
 
 
 def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
-    """Of some correct answers, the most probable one whose explanation fits the screen."""
+    """Of some right answers, the surest whose explanation fits the screen."""
     import numpy as np
 
     is_right = (report.ranks.better == 0) & (report.ranks.tied == 1)

@@ -86,7 +86,7 @@ def fit(
     only_given = no_generate or (settings.is_plus and rules is not None)
     settings = _edited(settings, pin or [], ban or [], only_given)
     given = None if rules is None else _given(rules, dataset, settings)
-    with stoppable("run the same command again to resume"):
+    with stoppable("run the same command again to go on"):
         model, was_finished = fit_run(dataset, settings, output, max_minutes, restart, embeddings, given)
     summary = _summary(model, output)
     if as_json:

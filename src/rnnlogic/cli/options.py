@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of `rnnlogic fit`.")]
+RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder that `rnnlogic fit` made.")]
 RelationOption = Annotated[
     str | None,
     typer.Option("--relation", help="Only rules with this head relation; NAME^-1: inverse."),
