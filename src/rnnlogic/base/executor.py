@@ -22,7 +22,7 @@ Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
 THREADS_VARIABLE = "RNNLOGIC_THREADS"
-QUEUED = 2  # unfinished units per thread: one at work, one ready
+QUEUED = 2  # unfinished units per thread: one running, one ready
 AHEAD = 32  # units started before the next result is taken, per thread: a slow one must not stall the rest
 
 

@@ -51,7 +51,7 @@ class RelationDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A beside B on the same queries."""
+    """A compared with B on the same queries."""
 
     dataset: str
     split: str
@@ -120,7 +120,7 @@ def resampled_means(
     samples: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Means [samples, k] over queries, of as many facts as there are, drawn with replacement."""
+    """Means [samples, k] over queries, of facts drawn with replacement, as many as there are."""
     facts = int(fact.max()) + 1
     table = np.empty((facts, values.shape[1] + 1))  # sums of each fact, and its number of queries
     for i, column in enumerate((*values.T, np.ones(len(fact)))):

@@ -1,4 +1,4 @@
-"""Where the right answers stand among all entities: counts of better and tied candidates."""
+"""The ranks of the right answers among all entities: counts of better and tied candidates."""
 
 from __future__ import annotations
 

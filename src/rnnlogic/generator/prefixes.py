@@ -17,7 +17,7 @@ from rnnlogic.generator.network import Level
 Ids = NDArray[np.int64]
 
 
-class _Beginnings(NamedTuple):
+class _Prefixes(NamedTuple):
     """All prefixes of one length, in lexicographic order."""
 
     of_rule: Ids  # [rules] each rule's prefix of this length; -1 if the rule is shorter
@@ -39,13 +39,13 @@ class PrefixTree:
         rows = np.arange(len(heads))  # of the rules that are not finished
         node = np.unique(heads, return_inverse=True)[1]
         parent, last = node, heads
-        self._levels: list[_Beginnings] = []
+        self._levels: list[_Prefixes] = []
         for token in tokens.T:
             first, of_rule = _firsts(node), np.full(len(heads), -1)
             of_rule[order[rows]] = node
             following = _following(node, token[rows], shares[rows])
             self._levels.append(
-                _Beginnings(of_rule, parent[first], heads[rows][first], last[first], *following)
+                _Prefixes(of_rule, parent[first], heads[rows][first], last[first], *following)
             )
             goes_on = token[rows] != end
             if not goes_on.any():
@@ -82,7 +82,7 @@ class PrefixTree:
 
 
 def _following(node: Ids, token: Ids, shares: NDArray[np.float64]) -> tuple[Ids, Ids, NDArray[np.float32]]:
-    """What follows each node, as `ptr`, `token` and `share` of `_Beginnings`; rules must ascend."""
+    """What follows each node, as `ptr`, `token` and `share` of `_Prefixes`; rules must ascend."""
     child = _numbered(node, token)
     place = _firsts(child)
     ptr = np.searchsorted(node[place], np.arange(node[-1] + 2))
