@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +15,10 @@ from rnnlogic.learning.result import Learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.paths.predictor import PathRuleScorer
-from rnnlogic.predictors.paths.values import path_model
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.cli.test_fit import run
+from tests.evaluation.conftest import NothingScorer
 from tests.family import RULES, fake_learn, family, family_facts, given_rules, tiny_config
 from tests.predictors.paths.oracles import random_embedding
 
@@ -44,22 +42,9 @@ def other_family(relations=None):
 def mined_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
     """Rules of the miner, weighted by their confidence."""
     rules, statistics, _ = mine_rules(dataset.graph("train"), config.mine, config.max_length, threads=1)
+    prior = np.zeros(len(rules))
     scorer = RuleScorer(rules, statistics.confidence, "binary")
-    return Learned(scorer, np.zeros(len(rules)), statistics.support, statistics.confidence)
-
-
-def embedded_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
-    """The known rules, whose paths an embedding scores."""
-    known = given_rules(dataset)
-    paths = path_model(embedding, config.paths)
-    return replace(known, predictor=PathRuleScorer(known.rules, known.weights, "log1p", paths))
-
-
-class Nothing:
-    """Reaches no entity."""
-
-    def score(self, graph, heads, relations):
-        return np.full((len(heads), graph.num_entities), -np.inf)
+    return Learned(scorer, prior, statistics.support, statistics.confidence)
 
 
 def disjoint_halves(name):
@@ -81,7 +66,7 @@ def test_rules_learned_on_one_half_of_the_entities_answer_on_the_other(monkeypat
     assert moved.transfer.matched == tuple(r for r in here.vocab.relations if r in there.vocab.relations)
     for negatives in (None, 50):
         found = moved.evaluate("test", negatives=negatives).metrics()["mrr"]
-        assert found > 3 * evaluate(Nothing(), there, "test", negatives=negatives).metrics()["mrr"]
+        assert found > 3 * evaluate(NothingScorer(), there, "test", negatives=negatives).metrics()["mrr"]
 
 
 def test_the_same_rules_with_the_same_weights(model):
@@ -119,8 +104,7 @@ def test_a_graph_without_any_of_the_relations_is_refused(model):
         model.on([("a", "likes", "b"), ("b", "likes", "c")])
 
 
-def test_an_embedding_stays_with_its_entities(monkeypatch):
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", embedded_learner)
+def test_an_embedding_stays_with_its_entities():
     data = family()
     config = changed(tiny_config(), {"variant": "rnnlogic-emb"})
     embedding = random_embedding(data.vocab.num_entities, data.vocab.num_relations, dim=3)

@@ -64,3 +64,10 @@ def random_case() -> Callable[..., tuple[Dataset, np.ndarray]]:
         return dataset, table
 
     return make
+
+
+class NothingScorer:
+    """Knows nothing: every entity is unreached."""
+
+    def score(self, graph, heads, relations):
+        return np.full((len(heads), graph.num_entities), -np.inf)
