@@ -1,4 +1,4 @@
-"""What others do to count grounding paths: SciPy with a prefix cache, and dense torch propagation."""
+"""Other ways to count grounding paths: SciPy with a prefix cache, and dense torch propagation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SciPyGrounder:
     def scores(
         self, heads: NDArray[np.int32], relation: int, weights: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Sum of weight times count, dense [queries, E]; rules are added one by one, nothing else is kept."""
+        """Sum of weight times count, dense [queries, E]; rules are added one by one, to save memory."""
         cache: dict[Body, Any] = {}
         scores = np.zeros((len(heads), self.matrices[0].shape[0]))
         for i in self.rules.by_head(relation):
@@ -53,7 +53,7 @@ class SciPyGrounder:
 
 
 class TorchDenseGrounder:
-    """As the official code does it: a dense [E, queries] vector is sent along all edges, rule by rule."""
+    """As in the official code: a dense [E, queries] array is propagated along all edges, rule by rule."""
 
     def __init__(self, graph: Graph, rules: RuleSet) -> None:
         self.rules, self.num_entities = rules, graph.num_entities

@@ -1,12 +1,12 @@
-"""How fast RotatE is trained, beside PyKEEN's RotatE, in one run at equal dimension, batch and negatives.
+"""Training speed of RotatE against PyKEEN's RotatE, in one run with equal dimension, batch and negatives.
 
     python benchmarks/embeddings.py --data DIR [--json] [--datasets wn18rr fb15k-237] [--threads 2]
 
 DIR holds wn18rr/ and fb15k-237/. Both train on the same facts with self-adversarial negative sampling and
-Adam; whole steps are timed: sampling, forward pass, gradients, update. Rates are scored triples a second (a
-query with N negatives scores 1 + N triples): the best of several rounds in which all take turns, as
-machines may be shared. Ours shares negatives among 128 queries, as does "plain torch", which does our steps
-by autograd; PyKEEN draws negatives for every query.
+Adam; whole steps are timed: sampling, forward pass, gradients, update. Rates are scored triples per second (a
+query with N negatives scores 1 + N triples). As machines may be shared, the methods take turns and the best
+of several rounds counts. Ours shares negatives among 128 queries, as does "plain torch", which computes our
+steps by autograd; PyKEEN draws negatives for every query.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ROUNDS, OUR_STEPS, THEIR_STEPS = 3, 20, 2
 
 
 class Size(NamedTuple):
-    """What both train with."""
+    """The sizes that both train with."""
 
     dim: int
     batch: int
@@ -46,7 +46,7 @@ SIZES = {"wn18rr": Size(200, 512, 256, 6.0), "fb15k-237": Size(500, 512, 256, 9.
 
 
 class Ours:
-    """Our steps, ready to be timed; also with plain torch on the same shared negatives."""
+    """Our steps, ready to be timed; optionally by plain torch on the same shared negatives."""
 
     def __init__(self, dataset: Dataset, size: Size, threads: int, plain_torch: bool) -> None:
         settings = RotatESettings(
@@ -71,7 +71,7 @@ class Ours:
 
 
 class Theirs:
-    """PyKEEN's steps, ready to be timed: an epoch over just so many facts as the steps need."""
+    """PyKEEN's steps, ready to be timed: an epoch over exactly the facts that the steps need."""
 
     def __init__(self, dataset: Dataset, size: Size) -> None:
         from pykeen.losses import NSSALoss
@@ -104,7 +104,7 @@ class Theirs:
 
 
 def contest(folder: Path, name: str, threads: int, console: Console) -> dict[str, Any]:
-    """Best rates of all."""
+    """The best rate of every method."""
     dataset, size = load_dataset(folder / name), SIZES[name]
     console.print(f"{name}: {size}, {threads} threads; compiling")
     torch.set_num_threads(threads)
@@ -126,7 +126,7 @@ def contest(folder: Path, name: str, threads: int, console: Console) -> dict[str
 
 
 def print_table(results: dict[str, dict[str, Any]]) -> None:
-    table = Table(title="Scored triples a second in RotatE training, in thousands")
+    table = Table(title="Scored triples per second in RotatE training, in thousands")
     columns = ("", "dim", "batch", "negatives", "threads", "ours", "plain torch", "PyKEEN", "ours / PyKEEN")
     for column in columns:
         table.add_column(column, justify="right" if column else "left")

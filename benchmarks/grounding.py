@@ -1,10 +1,11 @@
-"""How fast and in how much memory rules are grounded, beside SciPy and dense torch, in one run.
+"""Speed and memory of grounding against SciPy and dense torch, in one run.
 
     python benchmarks/grounding.py --data DIR [--json] [--datasets wn18rr fb15k-237] [--full] [--no-scale]
 
 DIR holds wn18rr/, fb15k-237/ and the authors' rules in rnnlogic-rules/. All methods answer the same test
 queries (both directions, no fact hidden), and their counts are checked to be equal. Rates are (query x rule)
-groundings a second: the best of several rounds in which the methods take turns, as machines may be shared.
+groundings per second. As machines may be shared, the methods take turns and the best of several rounds
+counts.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ QUERIES = {"wn18rr": 6268, "fb15k-237": 1600}  # sample per dataset: about as mu
 DENSE_BATCHES, DENSE_BATCH = 2, 32
 ONCE = ("torch_dense",)  # one round is enough for what is hundreds of times slower
 SCIPY_BATCH = 2048
-ROUNDS, TURN_SECONDS = 3, 2.5  # in every round each method runs for so long, but at least once
+ROUNDS, TURN_SECONDS = 3, 2.5  # in every round each method runs this long, and at least once
 Queries = NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer
 
 
@@ -86,7 +87,7 @@ class Contest:
         self.dense_batches = batches[:DENSE_BATCHES]
 
     def methods(self) -> dict[str, Callable[[], int]]:
-        """Name -> run it once; returns the (query, rule) pairs done."""
+        """Name -> function that runs the method once and returns the number of (query, rule) pairs."""
         return {
             "ours_1": lambda: self.count(1),
             "ours_2": lambda: self.count(2),
@@ -128,7 +129,7 @@ class Contest:
         return sum(len(heads) * len(self.rules.by_head(relation)) for relation, heads in self.dense_batches)
 
     def check_equal_counts(self) -> None:
-        """Stop unless SciPy, torch and we count the same walks on the dense batches."""
+        """Stop unless SciPy, torch and ours count the same walks on the dense batches."""
         for relation, heads in self.dense_batches:
             ours = {
                 int(i): np.zeros((len(heads), self.dense.num_entities)) for i in self.rules.by_head(relation)
@@ -164,7 +165,7 @@ def contest(folder: Path, name: str, say: Callable[[str], None]) -> dict[str, fl
 
 
 def best_rate(run: Callable[[], int]) -> float:
-    """Highest rate of as many runs as fit into a turn."""
+    """Highest rate over the runs that fit into a turn."""
     best, left = 0.0, TURN_SECONDS
     while left > 0:
         started = time.perf_counter()
@@ -206,7 +207,7 @@ def in_fresh_process(folder: Path, name: str, full: bool) -> dict[str, float]:
 
 
 def print_tables(results: dict[str, dict[str, float]]) -> None:
-    table = Table(title="(query x rule) groundings a second, in thousands")
+    table = Table(title="(query x rule) groundings per second, in thousands")
     names = [name for name in results if name != "scale"]
     for column in ("", *names, *(f"{name}: times SciPy" for name in names)):
         table.add_column(column, justify="right" if column else "left")
@@ -214,7 +215,7 @@ def print_tables(results: dict[str, dict[str, float]]) -> None:
         rates = [f"{results[name][method] / 1e3:,.1f}" for name in names]
         against = "scipy_scores" if method in ("fused_1", "fused_2", "scipy_scores") else "scipy"
         ratios = [f"{results[name][method] / results[name][against]:.3g}" for name in names]
-        if method == "train_2":  # other queries, with a fact hidden each: no fair comparison
+        if method == "train_2":  # other queries, each with a hidden fact: not comparable
             ratios = ["-"] * len(names)
         table.add_row(text, *rates, *ratios)
     console = Console(width=max(100, Console().width))
@@ -233,7 +234,7 @@ def print_tables(results: dict[str, dict[str, float]]) -> None:
             f"scale: {s['facts']:,.0f} facts of {s['entities']:,.0f} entities and {s['relations']:,.0f} "
             "relations: "
             f"read in {s['load_seconds']:.1f} s, graph in {s['graph_seconds']:.1f} s and "
-            f"{s['graph_bytes_per_fact']:.0f} bytes a fact, peak {s['peak_gb']:.2f} GB"
+            f"{s['graph_bytes_per_fact']:.0f} bytes per fact, peak {s['peak_gb']:.2f} GB"
         )
 
 

@@ -1,4 +1,4 @@
-"""Put the JSON of benchmarks into docs/benchmarks.md; the name of the file says of which.
+"""Put the JSON of benchmarks into docs/benchmarks.md; the name of each file says which benchmark it holds.
 
 python benchmarks/grounding.py --data DIR --json > grounding.json && python benchmarks/page.py grounding.json
 """
@@ -15,35 +15,36 @@ from grounding import LABELS
 PAGE = Path("docs/benchmarks.md")
 HEAD = """# Benchmarks
 
-Measured on 2 cores of a shared virtual machine (Xeon, 2.8 GHz); best of several rounds in which the methods
-take turns: compare columns, not machines. `python benchmarks/NAME.py --data DIR --json > NAME.json` and
-`python benchmarks/page.py NAME.json` make a section anew. DIR holds WN18RR, FB15k-237 and the authors' rules.
+Measured on 2 cores of a shared virtual machine (Xeon, 2.8 GHz). The methods take turns over several rounds,
+and the best round counts: compare methods, not machines. To renew a section, run `python benchmarks/NAME.py
+--data DIR --json > NAME.json`, then `python benchmarks/page.py NAME.json`. DIR holds WN18RR, FB15k-237 and
+the authors' rules.
 """
 GROUNDING = """## Grounding
 
-`benchmarks/grounding.py`; `make bench` prints the same as a table. With the rules that the authors released
-(6,133 and 126,102 after de-duplication, longest body 5 and 3). All methods answer the same test queries in
-both directions, and the run stops if their counts differ. Rates are (query x rule) groundings a second in
-thousands. Queries with their own fact hidden are training queries, which others do not offer.
+`benchmarks/grounding.py`; `make bench` prints the same as a table. The rules are those that the authors
+released (6,133 and 126,102 after removing duplicates, longest body 5 and 3). All methods answer the same test
+queries in both directions, and the run stops if their counts differ. Rates are thousands of (query x rule)
+groundings per second. Training queries have their own fact hidden, which the other methods do not offer.
 """
 EMBEDDINGS = """## RotatE training
 
-`benchmarks/embeddings.py`. Scored triples a second in thousands, whole training steps (sampling, forward
-pass, gradients, Adam) with self-adversarial negative sampling at equal dimension, batch and number of
-negatives. Ours and plain torch share negatives among 128 queries and do the very same steps; PyKEEN draws
-them for every query.
+`benchmarks/embeddings.py`. Thousands of scored triples per second over whole training steps (sampling,
+forward pass, gradients, Adam), with self-adversarial negative sampling and the same dimension, batch size and
+number of negatives. Ours and plain torch share negatives among 128 queries and take the same steps; PyKEEN
+draws negatives for every query.
 """
 PLUS = """## Training RNNLogic+
 
 `benchmarks/plus.py RUN` with a WN18RR run. Grounding, scores, gradients and optimiser steps with PNA and 200
-rules per relation on one thread, beside a dense implementation of the same model: walk counts as [entities,
-queries] arrays, messages [candidates, rules, dim]. All start from the same parameters, and the run stops if
-the losses differ.
+rules per relation on one thread, compared with a dense implementation of the same model: walk counts as
+[entities, queries] arrays, messages [candidates, rules, dim]. All start from the same parameters, and the run
+stops if the losses differ.
 """
 
 
 def rates_table(results: dict[str, dict[str, float]], names: list[str]) -> str:
-    """Rates, and ratios to SciPy doing the same."""
+    """Rates, and their ratios to SciPy on the same task."""
     heads = [f"{name} | times SciPy" for name in names]
     lines = [f"| | {' | '.join(heads)} |", "|---|" + "---|" * (2 * len(names))]
     for method, label in LABELS.items():
@@ -58,7 +59,7 @@ def rates_table(results: dict[str, dict[str, float]], names: list[str]) -> str:
 
 
 def facts(results: dict[str, dict[str, float]], names: list[str]) -> str:
-    """What the table does not say."""
+    """Facts that the table does not show."""
     lines = []
     for name in names:
         r = results[name]
@@ -74,7 +75,7 @@ def facts(results: dict[str, dict[str, float]], names: list[str]) -> str:
     lines.append(
         f"- A generated graph of {s['facts']:,.0f} facts, {s['entities']:,.0f} entities and "
         f"{s['relations']:,.0f} relations: read from TSV and split in {s['load_seconds']:.1f} s, "
-        f"graph built in {s['graph_seconds']:.1f} s ({s['graph_bytes_per_fact']:.0f} bytes a fact, "
+        f"graph built in {s['graph_seconds']:.1f} s ({s['graph_bytes_per_fact']:.0f} bytes per fact, "
         f"no dense relation x entity index), peak memory {s['peak_gb']:.2f} GB."
     )
     return "\n".join(lines)
@@ -126,7 +127,7 @@ def main() -> None:
 
 
 def _between(page: str, name: str) -> str:
-    """What the page has on one benchmark."""
+    """The section of the page about one benchmark."""
     return page.partition(f"<!-- {name} -->\n")[2].partition(f"<!-- end of {name} -->")[0]
 
 

@@ -1,13 +1,12 @@
-"""How fast RNNLogic+ is trained, beside a dense torch implementation of the same model, in one run.
+"""Training speed of RNNLogic+ against a dense torch implementation of the same model, in one run.
 
     python benchmarks/plus.py RUN [--json] [--rules 200] [--batches 3] [--queries 16]
 
-RUN is a fit of `rnnlogic`, whose rules of largest weight are taken. Both train with the PNA aggregator on the
-same queries, one thread each, from the same parameters; the losses must agree. Dense means what a direct
-implementation does: walk counts as [entities, queries] arrays, one rule and one step after another; then
-messages [candidates, rules, dim] by autograd. Ours once with all candidates, as the dense one has them, and
-once with a sample of them, as it trains by default. Times are CPU seconds of grounding, scores, gradients and
-optimiser.
+RUN is a run folder of `rnnlogic fit`; its rules of largest weight are used. Both train with the PNA
+aggregator on the same queries, one thread each, from the same parameters; the losses must agree. "Dense" is
+the direct implementation: walk counts as [entities, queries] arrays, rule by rule and step by step, then
+messages [candidates, rules, dim] by autograd. Ours runs with all candidates, like the dense one, and with a
+sample of them, as it trains by default. Times are CPU seconds of grounding, scores, gradients and optimiser.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Work(NamedTuple):
 
 
 def new_network(work: Work) -> PlusNetwork:
-    """A network whose every part has a gradient, always the same."""
+    """A fixed network in which every part has a gradient."""
     learned = work.learned
     relations = 2 * work.graph.num_relations
     network = PlusNetwork(learned.rules, relations, learned.weights, USUAL_DEGREE, PlusSettings(), seed=0)
@@ -73,7 +72,7 @@ def ours(work: Work, settings: PlusSettings) -> tuple[float, list[float]]:
 
 
 def dense(work: Work, settings: PlusSettings) -> tuple[float, list[float]]:
-    """The same, densely."""
+    """The same with the dense implementation."""
     network = new_network(work)
     optimizer = torch.optim.AdamW(
         [p for p in network.parameters() if p.requires_grad], lr=settings.learning_rate, weight_decay=0.0
@@ -90,7 +89,7 @@ def dense(work: Work, settings: PlusSettings) -> tuple[float, list[float]]:
 
 
 def dense_loss(work: Work, network: PlusNetwork, queries: NDArray[np.int32]) -> tuple[Tensor, int]:
-    """Summed loss of the queries of one relation whose answer is reached, and how many those are."""
+    """Summed loss over the queries of one relation whose answer is reached, and their number."""
     relation = int(queries[0, 1])
     counts = dense_counts(work, queries)  # [k, E, q]
     loss, number = torch.zeros(()), 0
@@ -159,7 +158,7 @@ def work_of(folder: str, rules: int, batches: int, queries: int) -> Work:
 
 
 def measure(work: Work) -> dict[str, Any]:
-    """Seconds of all three ways."""
+    """Seconds of all three methods."""
     everything = PlusSettings(strongest=ALL, batch_queries=ALL)
     ours(work, everything)  # compiles
     seconds, losses = ours(work, everything)

@@ -1,4 +1,4 @@
-"""Write the example of docs/own-data.md: a family of which some facts are missing, as TSV and as Turtle.
+"""Write the example of docs/own-data.md: a family with some facts missing, as TSV and as Turtle.
 
 Run it with `python examples/family_files.py`; it writes family.tsv and family.ttl beside itself.
 """
@@ -14,7 +14,7 @@ from rnnlogic.base.atomic import write_atomically
 Fact = tuple[str, str, str]
 
 FOLDER = Path(__file__).parent
-MISSING = 0.15  # share of the grandparents that nobody wrote down
+MISSING = 0.15  # share of the grandparent facts that are left out
 PREFIXES = """@prefix p: <http://example.org/person/> .
 @prefix k: <http://example.org/kin/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -50,7 +50,7 @@ def tsv(facts: list[Fact]) -> str:
 
 
 def _whole_family(couples: int, generations: int, seed: int) -> list[Fact]:
-    """Couples of some generations with three children each; numbers for names."""
+    """Couples over several generations with three children each; people are numbers."""
     random = np.random.default_rng(seed)
     facts: list[Fact] = []
     parents: dict[str, tuple[str, str]] = {}

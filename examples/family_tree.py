@@ -1,8 +1,8 @@
 """Learn the rules of kinship: make a family tree, hold facts back, fit, read the rules, explain a fact.
 
-The tree is made of couples and their children; who is whose sibling, grandparent, uncle or aunt, or cousin
-follows. Many of the facts that follow are held back, for validation and the test: the rules have to fill in.
-Run it with `python examples/family_tree.py`; it takes some seconds.
+The tree consists of couples and their children; siblings, grandparents, uncles and aunts, and cousins follow
+from that. Many of the derived facts are held back for validation and test: the rules have to predict them.
+Run it with `python examples/family_tree.py`; it takes a few seconds.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ import rnnlogic
 Fact = tuple[str, str, str]
 Parents = dict[str, tuple[str, str]]
 
-# What a relation means in terms of others. These rules are known here, and must come out on top; where there
-# are several, they say the same, as siblings are siblings of each other.
+# What each relation means in terms of others. We know these rules, so one of them must come out on top.
 RULES = {
     "grandparent": ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"],
     "uncle_or_aunt": [
@@ -48,7 +47,7 @@ SETTINGS = {
 
 
 def make_family(couples: int = 10, generations: int = 4, children: int = 3, seed: int = 0) -> list[Fact]:
-    """All facts of a family tree with so many couples in every generation but the last."""
+    """All facts of a family tree with this many couples in every generation but the last."""
     random = np.random.default_rng(seed)
     parents: Parents = {}
     spouses: list[tuple[str, str]] = []
@@ -96,7 +95,7 @@ def _facts(parents: Parents, spouses: list[tuple[str, str]]) -> list[Fact]:
 
 
 def _joined(first: set[tuple[str, str]], second: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The pairs (x, y) for which some z is in (x, z) of the first and (z, y) of the second."""
+    """The pairs (x, y) with some z such that (x, z) is in the first and (z, y) in the second."""
     following: dict[str, list[str]] = {}
     for middle, end in second:
         following.setdefault(middle, []).append(end)
@@ -114,7 +113,7 @@ def split(facts: list[Fact], seed: int) -> dict[str, list[Fact]]:
 
 
 def learn(seed: int = 0) -> rnnlogic.RNNLogic:
-    """A model of a family, whose facts are written to a folder first, as a dataset mostly comes."""
+    """A model of a family; the facts are written to a folder first, as most datasets are."""
     with TemporaryDirectory() as folder:
         for name, facts in split(make_family(seed=seed), seed).items():
             text = "".join("\t".join(fact) + "\n" for fact in facts)
@@ -124,10 +123,10 @@ def learn(seed: int = 0) -> rnnlogic.RNNLogic:
 
 
 def main() -> None:
-    """Learn, and show what was learned."""
+    """Fit a model and show what it learned."""
     model = learn()
     print(model.dataset)
-    print("\nThe best rules of each relation; * marks those that were known")
+    print("\nThe best rules of each relation; * marks the rules we know")
     for relation, known in RULES.items():
         for rule in model.rules(relation, top=2):
             print(f"{'*' if rule.text in known else ' '} {rule.weight:6.2f}  {rule.text}")

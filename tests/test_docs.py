@@ -5,6 +5,7 @@ any. In ```console blocks every `$ command` must print the lines that follow it.
 """
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+
+from rnnlogic.predictors.table import PREDICTORS
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,6 +63,21 @@ def test_commands_print_what_is_shown(file, tmp_path):
 def test_links_lead_somewhere(file):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8")):
         assert (file.parent / target).exists(), target
+
+
+@every_file
+def test_paths_and_names_of_the_code_exist(file):
+    text = file.read_text(encoding="utf-8")
+    for path in re.findall(r"`(\w+/[\w/]*\.py)\b", text):
+        assert any((folder / path).exists() for folder in (ROOT, ROOT / "src" / "rnnlogic")), path
+    for name in set(re.findall(r"\brnnlogic(?:\.\w+)+", text)):
+        pkgutil.resolve_name(name)
+
+
+def test_every_predictor_has_its_row():
+    page = (ROOT / "docs" / "learning.md").read_text(encoding="utf-8")
+    section = page.split("## Predictors\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `([\w-]+)` \|(?: [^|]+ \|){2}$", section, re.MULTILINE) == list(PREDICTORS)
 
 
 def test_every_dependency_is_explained_with_its_bound():

@@ -98,15 +98,16 @@ def test_files_are_short_and_public_functions_are_typed_and_documented(file):
         assert function.returns is not None, f"{function.name} without the type of its result"
 
 
-def test_the_map_of_the_code_shows_every_module():
+def test_the_page_gives_every_room_a_sentence_in_the_order_of_imports():
     page = (Path(__file__).parents[1] / "docs" / "layout.md").read_text(encoding="utf-8")
-    shown = set(re.findall(r"^\| `([\w/]+\.py)`", page, re.MULTILINE))
-    assert shown == {name for name in NAMES if not name.startswith("__") and not empty(PACKAGE / name)}
-
-
-def empty(file: Path) -> bool:
-    """Whether a file holds nothing but a docstring."""
-    return len(ast.parse(file.read_text(encoding="utf-8")).body) <= 1
+    section = page.split("## The rooms\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| `([\w.]+)/?` \| ([A-Z][^|]*\.) \|$", section, re.MULTILINE)
+    shown = [name for name, _ in rows]
+    rooms = [p.name for p in PACKAGE.iterdir() if p.is_dir() or p.suffix == ".py"]
+    assert sorted(shown) == sorted(name for name in rooms if not name.startswith("_"))
+    order = [LEVELS[Path(name).stem] for name in shown if name != "settings"]  # settings/ holds no Python
+    assert order == sorted(order)
+    assert section.count("\n| ") == len(rows) + 1, "a row of the table is not a room and a sentence"
 
 
 @pytest.mark.parametrize("module", ["rnnlogic", "rnnlogic.cli", "rnnlogic.config"])

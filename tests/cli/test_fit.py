@@ -82,7 +82,7 @@ def test_fit_of_a_finished_run_says_so_and_changes_nothing(data, folder, fake, m
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
     before = files(folder)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
-    assert f"{folder} is finished already; nothing was changed" in capsys.readouterr().out
+    assert f"{folder} is already finished; nothing was changed" in capsys.readouterr().out
     assert files(folder) == before
     assert run("fit", data, "-o", folder, "--json", monkeypatch=monkeypatch) == 0
     summary = json.loads(capsys.readouterr().out)
@@ -122,13 +122,13 @@ def test_ctrl_c_says_how_to_go_on(data, folder, fake, monkeypatch, capsys):
 
     monkeypatch.setattr(Run, "save", interrupted)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 130
-    assert capsys.readouterr().err.endswith("stopped; run the same command again to go on\n")
+    assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
     assert run("rules", folder, monkeypatch=monkeypatch) == 2
     assert "the fit was not finished" in capsys.readouterr().err
     monkeypatch.setattr(Run, "save", save)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == f"going on with the fit in {folder}"
+    assert lines[0] == f"resuming the fit in {folder}"
     assert [line.split(":")[0] for line in lines[1:]] == ["round-1", "evaluate valid"]
 
 
@@ -249,7 +249,7 @@ def test_the_demo_shows_everything_within_100_columns(monkeypatch, capsys, tmp_p
     assert run("demo", "--fast", monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 100
-    for part in ("train facts  1,959", "pessimistic", "the floor", "affects(X,Y) <- ", "probability"):
+    for part in ("train facts  1,959", "pessimistic", "(floor)", "affects(X,Y) <- ", "probability"):
         assert part in out
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["demo"]
     assert (

@@ -51,7 +51,7 @@ def test_a_refit_learns_the_weights_of_exactly_these_rules(data, rules, folder):
     assert sorted(learned_texts(folder)) == GIVEN.splitlines()
     assert not (folder / "stages").exists()  # nothing was mined or generated
     assert json.loads(call("rules", folder, "--json"))[0]["prior"] is None
-    assert "is finished already" in call(*arguments)
+    assert "is already finished" in call(*arguments)
 
 
 def test_a_moved_file_is_no_problem_but_another_one_is(data, rules, folder):
@@ -59,7 +59,7 @@ def test_a_moved_file_is_no_problem_but_another_one_is(data, rules, folder):
     call(*start, "--rules", rules)
     (folder / "model.json").unlink()  # as a kill before the end leaves it
     moved = rules.rename(rules.with_name("moved.rules"))
-    assert "going on" in call(*start)
+    assert "resuming" in call(*start)
     assert (folder / "given.rules").read_text() == GIVEN
     call(*start, "--rules", moved)
     moved.write_text(GIVEN.splitlines()[0] + "\n")
@@ -80,7 +80,7 @@ def test_the_rules_of_a_run_on_data_with_other_ids(data, rules, folder, tmp_path
     assert sorted(learned_texts(tmp_path / "second")) == GIVEN.splitlines()
     banned = ("--ban", "married <- married^-1")
     told = call("fit", data, "-o", tmp_path / "third", "--rules", folder, "--no-generate", *banned)
-    assert f"note: {folder}: 1 rules are banned: left out" in told
+    assert f"note: {folder}: 1 rules are banned and left out" in told
     assert learned_texts(tmp_path / "third") == GIVEN.splitlines()[:1]
 
 

@@ -154,7 +154,7 @@ def test_table_has_a_row_for_each_side_and_tie_rule(make_dataset, table_scorer):
     assert rows[4]["mr"] == 1.5  # the tail side, realistic: e0 and e2 tie, e1 is filtered
 
 
-def test_progress_tells_the_expected_mrr_so_far(table_scorer, random_case):
+def test_progress_shows_the_expected_mrr_so_far(table_scorer, random_case):
     dataset, table = random_case(3, True)
     steps = []
     report = evaluate(table_scorer(table), dataset, chunk=4, progress=lambda *step: steps.append(step))
@@ -181,7 +181,7 @@ def test_known_answers_are_the_neighbours(random_case, seed):
 )
 def test_evidence_that_contains_the_answers_is_refused(make_dataset, split, evidence):
     dataset = make_dataset([[0, 0, 1]], [[1, 0, 2]], [[0, 0, 2]], 3, 1)
-    with pytest.raises(RNNLogicError, match="contain the very facts"):
+    with pytest.raises(RNNLogicError, match="contains the facts asked for"):
         evaluate(NothingScorer(), dataset, split=split, evidence=evidence)
 
 

@@ -103,10 +103,10 @@ def test_the_variant_with_embeddings_weighs_given_rules():
 @pytest.mark.parametrize(
     ("values", "given", "problem"),
     [
-        ({"pinned": (UNLIKELY,), "banned": ("grandparent <- ...",)}, [], "is pinned and banned"),
-        ({"generate": False}, [], "no rules to weigh: give some"),
-        ({"generate": False, "banned": ("married <- ...",)}, [ODD], "no rules to weigh"),
-        ({"pinned": (ODD,)}, [], "is longer than max_length=2; raise that"),
+        ({"pinned": (UNLIKELY,), "banned": ("grandparent <- ...",)}, [], "is both pinned and banned"),
+        ({"generate": False}, [], "no rules to learn weights for: give some"),
+        ({"generate": False, "banned": ("married <- ...",)}, [ODD], "no rules to learn weights for"),
+        ({"pinned": (ODD,)}, [], "is longer than max_length=2; raise it"),
         ({}, ["parent <- parent"], "has an empty or trivial body"),
         ({}, ["parent <- true"], "has an empty or trivial body"),
         ({"pinned": ("parent <- *",)}, [], "is not a single rule"),
@@ -122,5 +122,5 @@ def test_edits_that_do_not_fit_together_are_refused_before_anything_is_written(
 
 
 def test_where_all_is_banned_nothing_can_be_learned():
-    with pytest.raises(RNNLogicError, match=r"no rule was found.*ban less"):
+    with pytest.raises(RNNLogicError, match=r"no rule was found.*ban fewer"):
         fit(changed(banned=("* <- ...",)), store=MemoryStore())

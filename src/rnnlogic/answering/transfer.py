@@ -1,4 +1,4 @@
-"""Learned rules on other facts: rules carry no entities, all they need are relations of the same names."""
+"""Learned rules on other facts: rules contain no entities, so they only need relations of the same names."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ EXAMPLES = 5
 
 @dataclass(frozen=True)
 class Transfer:
-    """How the relations of the rules and those of another graph fit together."""
+    """How the relations of the rules match those of another graph."""
 
     matched: tuple[str, ...]
     missing: tuple[str, ...]  # relations the rules were learned with that the graph lacks
-    unknown: tuple[str, ...]  # relations of the graph that the rules know nothing of
+    unknown: tuple[str, ...]  # relations of the graph that no rule mentions
     kept: int  # rules
     dropped: int  # rules that use a missing relation
 
@@ -38,7 +38,7 @@ class Transfer:
         }
 
     def lines(self) -> list[str]:
-        """One sentence for everything that does not fit; empty when all relations are matched."""
+        """One sentence for each kind of mismatch; empty when all relations match."""
         lines = []
         if self.missing:
             lines.append(
@@ -47,19 +47,19 @@ class Transfer:
             )
         if self.unknown:
             lines.append(
-                f"{len(self.unknown):,} relation(s) of the graph were never learned: {_some(self.unknown)}; "
+                f"{len(self.unknown):,} relation(s) of the graph are new: {_some(self.unknown)}; "
                 "no rule uses them"
             )
         return lines
 
 
 def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned, Transfer]:
-    """The rules, learned with the names of `source`, in the ids of `target`; and what did not fit."""
+    """The rules, learned with the names of `source`, in the ids of `target`; and what did not match."""
     ids = _new_ids(source, target.vocab)  # [2R of source]
     if (ids < 0).all():
         raise RNNLogicError(
-            f"{target.name}: none of its relations ({_some(target.vocab.relations)}) is one that the rules "
-            f"were learned with ({_some(source.relations)}); names must be the same"
+            f"{target.name}: no rule uses any of its relations ({_some(target.vocab.relations)}); rules were "
+            f"learned with {_some(source.relations)}, and names must be the same"
         )
     rules = learned.rules
     lost = np.append(0, np.cumsum(ids[rules.body] < 0))
@@ -81,7 +81,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
 
 
 def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities: bool = True) -> Dataset:
-    """The dataset with more facts in train; entities that are new get the ids after those there are."""
+    """The dataset with more facts in train; new entities get the next ids."""
     names = list(dataset.vocab.entities)
     ids: dict[str, int] = {}
     added = [_fact(fact, dataset.vocab, ids, names, new_entities) for fact in facts]
@@ -99,7 +99,7 @@ def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities:
 
 
 def _new_ids(source: Vocab, target: Vocab) -> NDArray[np.int32]:
-    """For every relation id of `source`, inverses included, the one in `target`; -1 if there is none."""
+    """For every relation id of `source`, inverses included, its id in `target`, or -1."""
     places = {name: i for i, name in enumerate(target.relations)}
     forward = np.array([places.get(name, -1) for name in source.relations], np.int32)
     return np.append(forward, np.where(forward < 0, -1, forward + target.num_relations)).astype(np.int32)
@@ -108,7 +108,7 @@ def _new_ids(source: Vocab, target: Vocab) -> NDArray[np.int32]:
 def _fact(
     fact: Sequence[str], vocab: Vocab, ids: dict[str, int], names: list[str], new_entities: bool
 ) -> tuple[int, int, int]:
-    """Ids of a fact; new entities are entered in `ids` and `names`."""
+    """Ids of a fact; new entities are added to `ids` and `names`."""
     if isinstance(fact, str) or len(fact) != 3 or not all(isinstance(name, str) for name in fact):
         raise RNNLogicError(f"{fact!r} is not a fact (head, relation, tail) of three names")
     relation = vocab.relation_id(fact[1])
@@ -128,8 +128,8 @@ def _entity(name: str, vocab: Vocab, names: list[str], new_entities: bool) -> in
     if not new_entities:
         hint = UnknownNameError("entity", name, vocab.entities)
         raise RNNLogicError(
-            f"{hint}; an embedding knows only the entities it was trained with, so this model takes new "
-            "facts about these only (a model of variant rnnlogic takes any)"
+            f"{hint}; an embedding knows only the entities it was trained with, so this model accepts new "
+            "facts about those only (a model of variant rnnlogic accepts any)"
         )
     names.append(name)
     return len(names) - 1

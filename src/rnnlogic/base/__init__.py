@@ -1,1 +1,1 @@
-"""Base."""
+"""What every room builds on: errors, atomic files, the executor, settings, shared types."""

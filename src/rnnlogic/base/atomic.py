@@ -12,11 +12,11 @@ Content = str | bytes | Callable[[BinaryIO], object]
 
 
 def write_atomically(path: str | Path, content: Content) -> None:
-    """Write text (as UTF-8), bytes, or whatever a function writes to the open file; replaces an older file.
+    """Write text (as UTF-8), bytes, or whatever a function writes to the open file; replace an older file.
 
-    The content goes to a temporary file beside the target, which takes its name once all is on disk, so that
-    neither a failure nor a kill leaves half a file. Links are followed. Pipes and devices cannot be replaced;
-    they are written to directly.
+    The content goes to a temporary file beside the target, which is renamed once everything is on disk, so
+    neither a failure nor a kill leaves half a file. Links are followed. Pipes and devices cannot be replaced,
+    so they are written directly.
     """
     path = Path(path)
     if path.exists() and not path.is_file():

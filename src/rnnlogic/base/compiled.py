@@ -1,4 +1,4 @@
-"""How kernels are compiled: on first use, kept on disk, without the GIL."""
+"""How kernels are compiled: on first use, cached on disk, without the GIL."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-# Sums may be reordered and 1 / sqrt estimated (and refined once), so that loops use vector instructions.
+# Lets the compiler reorder sums and estimate 1 / sqrt (refined once), so that loops use vector instructions.
 FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
 
 
@@ -19,5 +19,5 @@ def compiled(function: Function) -> Function:
 
 
 def vectorised(function: Function) -> Function:
-    """Compile with loose arithmetic: faster, and the last bits depend on the machine."""
+    """Compile with relaxed arithmetic: faster, but the last bits depend on the machine."""
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)(function))

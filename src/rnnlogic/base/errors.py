@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SUGGESTIONS = 3
-SIMILARITY = 0.5  # least share of the letters of both names that a suggestion has in the same order
+SIMILARITY = 0.5  # a suggestion shares at least this part of the letters, in the same order
 
 
 class RNNLogicError(Exception):
@@ -36,7 +36,7 @@ class UnknownNameError(RNNLogicError):
 
 
 def nearest_spellings(name: str, known: Iterable[str]) -> list[str]:
-    """The most similar names, best first; quick for a million names too."""
+    """The most similar names, best first; fast even for a million names."""
     from rapidfuzz.distance import Indel  # only errors need it
     from rapidfuzz.process import extract
 
@@ -44,7 +44,7 @@ def nearest_spellings(name: str, known: Iterable[str]) -> list[str]:
         name,
         list(known),
         scorer=Indel.normalized_similarity,
-        limit=2 * SUGGESTIONS,  # a name may be a label too
+        limit=2 * SUGGESTIONS,  # the same spelling may be both a name and a label
         score_cutoff=SIMILARITY,
     )
     return list(dict.fromkeys(near for near, _, _ in found))[:SUGGESTIONS]

@@ -1,9 +1,9 @@
 """The one way to run things side by side.
 
-`map_ordered(function, units, shared)` calls `function(shared, unit)` for every unit and gives the results in
-order. The function stands at the top of a module, units are small, and what all units need (a graph, rules,
-an embedding) is handed over once as `shared`: so the same call can run on threads, in processes or on a
-cluster, and gives the same results. Threads are the only implementation so far; kernels release the GIL.
+`map_ordered(function, units, shared)` calls `function(shared, unit)` for every unit and yields the results in
+order. The function is defined at module level, units are small, and what all units need (a graph, rules, an
+embedding) is handed over once as `shared`: so the same call can run on threads, in processes or on a cluster
+with the same results. Threads are the only implementation so far; kernels release the GIL.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Unit = TypeVar("Unit")
 Result = TypeVar("Result")
 
 THREADS_VARIABLE = "RNNLOGIC_THREADS"
-QUEUED = 2  # unfinished units per thread: one at work, one ready
-AHEAD = 32  # units begun before the next result is taken, per thread: a slow unit must not stall the others
+QUEUED = 2  # unfinished units per thread: one running, one ready
+AHEAD = 32  # units started before the next result is taken, per thread: a slow one must not stall the rest
 
 
 def default_threads() -> int:
-    """Number of cores this process may use: $RNNLOGIC_THREADS if set, else all that it is allowed."""
+    """Number of threads to use: $RNNLOGIC_THREADS if set, else all cores that this process may use."""
     wanted = os.environ.get(THREADS_VARIABLE, "")
     if wanted and not (wanted.isdigit() and int(wanted)):
-        raise RNNLogicError(f"${THREADS_VARIABLE} is {wanted!r}; it must be a number from 1 on")
+        raise RNNLogicError(f"${THREADS_VARIABLE} is {wanted!r}; it must be a whole number of at least 1")
     if wanted:
         return int(wanted)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -49,9 +49,9 @@ def map_ordered(
     size: Callable[[Result], int] = _nothing,
     most: int = 1,
 ) -> Iterator[Result]:
-    """`function(shared, unit)` of every unit, in order, on so many threads (all cores if not given).
+    """Yield `function(shared, unit)` for every unit, in order, on `threads` threads (default: all cores).
 
-    No new unit is queued while finished results of more than `most` in size wait to be taken.
+    No new unit is queued while the finished results that wait to be taken exceed `most` in total size.
     """
     threads = threads or default_threads()
     if threads <= 1 or len(units) <= 1:

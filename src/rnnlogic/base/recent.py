@@ -1,4 +1,4 @@
-"""A small memory of what was made last: safe for threads, and left behind when it is pickled."""
+"""A small cache of the values used last: thread-safe, and empty after pickling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """Keeps the `most` values used last, by key. Two threads may make the same value; one of them stays."""
+    """Keeps the `most` values used last, by key. Two threads may make the same value; only one is kept."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -19,7 +19,7 @@ class Recent(Generic[Value]):
         self._lock = Lock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made if it is not there."""
+        """The value of a key; `make` creates it if it is missing."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)

@@ -1,6 +1,6 @@
 """One mechanism for all settings: checked classes, YAML files, `key=value` changes and packaged files.
 
-Every part keeps a `Settings` class beside its code; a field of such a class may be a group of settings again.
+Every room keeps its `Settings` class beside its code; a field of such a class may be a group of settings.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
 
-SIZES = {"small": 20_000, "medium": 200_000}  # most training facts of each; any more are "large"
+SIZES = {"small": 20_000, "medium": 200_000}  # training facts at most; anything larger is "large"
 LARGEST = "large"
 
 
@@ -24,7 +24,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    former: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions, and what they are called now
+    former: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions and their present names
 
 
 Kind = TypeVar("Kind", bound=Settings)
@@ -43,7 +43,7 @@ class Named(Protocol):
 
 
 def checked(kind: type[Kind], values: Mapping[str, Any], source: str = "settings") -> Kind:
-    """Settings of nested values; an error names source and key, and the nearest one if the key is unknown."""
+    """Settings from nested values; an error names source and key, and suggests a key if it is unknown."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
@@ -51,12 +51,12 @@ def checked(kind: type[Kind], values: Mapping[str, Any], source: str = "settings
 
 
 def changed(settings: Kind, values: Mapping[str, Any], source: str = "settings") -> Kind:
-    """The settings with nested changes."""
+    """The settings with some nested values changed."""
     return checked(type(settings), merged(settings.model_dump(), values), source)
 
 
 def merged(values: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Nested values with changes, group by group."""
+    """Nested values with nested changes applied, group by group."""
     groups = {
         key: merged(values[key], new)
         for key, new in changes.items()
@@ -78,14 +78,14 @@ def override(settings: Kind, assignments: Iterable[str]) -> Kind:
 
 
 def all_keys(kind: type[Settings]) -> list[str]:
-    """Every key that may be set, with dots."""
+    """Every key that can be set, dotted: `em.rounds`."""
     groups = _groups(kind)
     inner = {name: [f"{name}.{key}" for key in all_keys(group)] for name, group in groups.items()}
     return [key for name in kind.model_fields for key in inner.get(name, [name])]
 
 
 def read_values(path: str | Path) -> dict[str, Any]:
-    """What a YAML file says, unchecked."""
+    """The contents of a YAML file, unchecked."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -94,7 +94,7 @@ def read_values(path: str | Path) -> dict[str, Any]:
 
 
 def packaged(folder: str, name: str) -> dict[str, Any]:
-    """What the packaged file settings/FOLDER/NAME.yaml says, unchecked."""
+    """The contents of the packaged file settings/FOLDER/NAME.yaml, unchecked."""
     if name not in packaged_names(folder):
         raise UnknownNameError("settings", name, packaged_names(folder))
     place = files("rnnlogic") / "settings" / folder / f"{name}.yaml"
@@ -134,7 +134,7 @@ def _mapping(text: str, source: str) -> dict[str, Any]:
 
 
 def _nested(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """`a.b` and a value as {a: {b: value}}; the groups must not be plain values."""
+    """`a.b` and a value as {a: {b: value}}; every part before the last must be a group."""
     outer, dot, inner = key.partition(".")
     if not dot:
         return {outer: value}
@@ -153,7 +153,7 @@ def _explain(kind: type[Settings], error: Any) -> str:
 
 
 def _remedy(kind: type[Settings], key: str) -> str:
-    """What to write in place of an unknown key."""
+    """What to write instead of an unknown key."""
     renamed, known = _former_keys(kind), all_keys(kind)
     if key in renamed:
         return f"it is called {renamed[key]} now"
@@ -162,7 +162,7 @@ def _remedy(kind: type[Settings], key: str) -> str:
 
 
 def _former_keys(kind: type[Settings]) -> dict[str, str]:
-    """Keys of earlier versions, with dots, and what they are called now."""
+    """Keys of earlier versions and their present names, dotted."""
     inner = {name: _former_keys(group) for name, group in _groups(kind).items()}
     return dict(kind.former) | {
         f"{name}.{old}": f"{name}.{new}" for name, keys in inner.items() for old, new in keys.items()

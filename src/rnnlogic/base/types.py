@@ -13,17 +13,17 @@ Feature = Literal["count", "log1p", "binary"]  # of n walks: n, log(1 + n), or 1
 
 
 class Progress(Protocol):
-    """Called now and then by work of several stages."""
+    """Reports the progress of work that has several stages."""
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        """So much of a stage is done; the note gives the current metric."""
+        """`done` of `total` steps of a stage are finished; the note gives the current metric."""
 
 
 class Tick(Protocol):
-    """Called now and then by work of one stage."""
+    """Reports the progress of one stage."""
 
     def __call__(self, done: int, total: int, note: str = "") -> None:
-        """So much is done; the note gives the current metric."""
+        """`done` of `total` steps are finished; the note gives the current metric."""
 
 
 def silent(stage: str, done: int, total: int, note: str = "") -> None:

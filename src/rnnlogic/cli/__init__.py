@@ -55,9 +55,9 @@ def _options(
 
 
 def main() -> None:
-    """Run the command line: a user's mistake is one line and exit code 2, without a traceback.
+    """Run the command line: a user's mistake prints one line, without a traceback, and exits with code 2.
 
-    Typer itself sees to Ctrl-C (exit code 130) and to a reader that closes our output early.
+    Typer itself handles Ctrl-C (exit code 130) and a reader that closes our output early.
     """
     try:
         app()

@@ -1,4 +1,4 @@
-"""`rnnlogic demo`: the whole way on the embedded UMLS graph, from facts to an explained prediction."""
+"""`rnnlogic demo`: from facts to an explained prediction on the embedded UMLS graph."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ RELATIONS, RULES, TRIED = 3, 3, 60
 
 
 def demo(
-    fast: Annotated[bool, typer.Option("--fast", help="Fewer rules and rounds: quicker, weaker.")] = False,
+    fast: Annotated[bool, typer.Option("--fast", help="Fewer rules and rounds: faster, weaker.")] = False,
 ) -> None:
     """Learn rules on the embedded UMLS graph, offline: data, training, metrics, rules, one explanation.
 
-    The fit is written to runs/demo, anew each time.
+    Each demo writes a new fit to runs/demo.
     """
     from rnnlogic.data.dataset import load_dataset
 
@@ -44,15 +44,15 @@ def demo(
     _print_title("1. The data: UMLS, a graph of medical concepts")
     _print_data(dataset)
     _print_title("2. Learning rules from the training facts")
-    with stoppable("nothing is lost but the demo"):
+    with stoppable("run `rnnlogic demo` to start again"):
         model, _ = fit_run(dataset, _config(dataset, fast), FOLDER, restart=True)
         typer.echo(f"{len(model.learned.rules):,} weighted rules in {FOLDER}")
-        _print_title("3. Answering the test questions, which nobody showed to the learner")
+        _print_title("3. Answering the test questions, which the learner has never seen")
         report = model.evaluate("test")
         _print_metrics(model, report)
     _print_title("4. Some of the rules, with their weights")
     _print_rules(model, report)
-    _print_title("5. One prediction that is right, and why it was made")
+    _print_title("5. A correct prediction, and the reasons for it")
     _print_explanation(_good_explanation(model, report))
     _print_title("Your turn")
     for command in (f"rules {FOLDER} --relation treats", "fit DATASET -o RUN", "--help"):
@@ -93,7 +93,7 @@ def _print_metrics(model: RNNLogic, report: Report) -> None:
 
     floor = evaluate(FrequencyScorer(), model.dataset, "test")
     shown = [("rules", report, rule) for rule in TIE_RULES]
-    shown.append(("frequent answers, the floor", floor, "expected"))
+    shown.append(("most frequent answers (floor)", floor, "expected"))
     rows: list[list[Any]] = [
         [name, rule, *(round(value, 4) for value in result.metrics("both", rule).values())]
         for name, result, rule in shown
@@ -103,7 +103,7 @@ def _print_metrics(model: RNNLogic, report: Report) -> None:
 
 
 def _print_rules(model: RNNLogic, report: Report) -> None:
-    """The heaviest rules of the relations that are asked about most."""
+    """The heaviest rules of the relations with the most queries."""
     by_relation = report.by_relation()
     asked = sorted(by_relation, key=lambda name: -by_relation[name]["queries"])[:RELATIONS]
     rows = [[r.weight, r.support, r.confidence, r.text] for name in asked for r in model.rules(name, RULES)]
@@ -111,7 +111,7 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
 
 
 def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
-    """Of some right answers, the surest."""
+    """Of some correct answers, the most probable one."""
     import numpy as np
 
     is_right = (report.ranks.better == 0) & (report.ranks.tied == 1)

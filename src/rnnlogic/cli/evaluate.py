@@ -1,4 +1,4 @@
-"""`rnnlogic evaluate`: rank the answers of a split, as table or JSON."""
+"""`rnnlogic evaluate`: rank the answers of a split; prints a table or JSON."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class SplitChoice(StrEnum):
-    """Facts that are asked for."""
+    """The facts to predict."""
 
     valid = "valid"
     test = "test"
 
 
 class SidesChoice(StrEnum):
-    """Which end of a fact is asked for."""
+    """Which end of a fact to predict."""
 
     both = "both"
     tail = "tail"
@@ -34,24 +34,24 @@ class SidesChoice(StrEnum):
 
 def evaluate(
     run: RunFolder,
-    split: Annotated[SplitChoice, typer.Option(help="Facts that are asked for.")] = SplitChoice.test,
+    split: Annotated[SplitChoice, typer.Option(help="Facts to predict.")] = SplitChoice.test,
     evidence: EvidenceOption = EvidenceChoice.train,
-    sides: Annotated[SidesChoice, typer.Option(help="Ask for tails, for heads, or both.")] = SidesChoice.both,
+    sides: Annotated[SidesChoice, typer.Option(help="Predict tails, heads, or both.")] = SidesChoice.both,
     graph: GraphOption = None,
     negatives: Annotated[
         int | None,
         typer.Option(
-            help="Rank each answer among so many sampled entities, as is usual on new graphs.", min=1
+            help="Rank each answer among this many sampled entities, as usual for new graphs.", min=1
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
-    relations: Annotated[bool, typer.Option("--relations", help="Also by relation.")] = False,
+    relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank the answers of a split; the report is kept in the run folder too.
 
-    With --graph the rules are applied to another graph, whose entities may be others: its train facts are the
-    evidence, its test facts are asked for. Relations are matched by name.
+    With --graph the rules are applied to another graph, which may have other entities: its training facts are
+    the evidence, its test facts are predicted. Relations are matched by name.
     """
     from rnnlogic.runs.folder import Run
 
@@ -106,7 +106,7 @@ def _rounded(value: Any) -> Any:
 def _report_name(
     split: SplitChoice, evidence: EvidenceChoice, sides: SidesChoice, graph: str | None, negatives: int | None
 ) -> str:
-    """`test`, with what differs from the usual settings, such as `test-train+valid-tail`."""
+    """The split and whatever differs from the defaults, such as `test-train+valid-tail`."""
     usual = (EvidenceChoice.train, SidesChoice.both)
     parts = [split.value, *(part.value for part in (evidence, sides) if part not in usual)]
     parts += [f"on-{graph}"] if graph else []

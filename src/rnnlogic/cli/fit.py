@@ -1,4 +1,4 @@
-"""`rnnlogic fit`: learn rules and weights, in a run folder that can be gone on with."""
+"""`rnnlogic fit`: learn rules and weights in a run folder; an interrupted fit resumes."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def fit(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")],
     config: Annotated[
-        Path | None, typer.Option(help="YAML file of settings; else packaged ones that suit the dataset.")
+        Path | None, typer.Option(help="YAML file of settings. Default: packaged settings for the dataset.")
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
     ] = None,
     variant: Annotated[
         str | None,
@@ -40,32 +40,32 @@ def fit(
     ] = None,
     embeddings: Annotated[
         Path | None,
-        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; else rnnlogic-emb trains one first."),
+        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`. Default: trained first if needed."),
     ] = None,
     rules: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE|RUN", help="Rules to use for certain (plus: only these): a file, or a run."
+            metavar="FILE|RUN", help="Rule file or run whose rules are always used (plus: only these)."
         ),
     ] = None,
     no_generate: Annotated[
-        bool, typer.Option("--no-generate", help="Look for no other rules: learn weights only.")
+        bool, typer.Option("--no-generate", help="Generate no other rules: only learn weights.")
     ] = False,
     pin: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Use this rule for certain; repeatable.")
+        list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
     ] = None,
     ban: BanOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: Annotated[
-        float | None, typer.Option(help="Begin no further round after so many minutes.", min=0)
+        float | None, typer.Option(help="Start no EM round after this many minutes.", min=0)
     ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Drop what RUN holds and begin anew.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
 
-    Run the same command again to go on with a fit that was stopped.
+    Run the same command again to resume a fit that was stopped.
     """
     from rnnlogic.data.dataset import load_dataset
 
@@ -75,7 +75,7 @@ def fit(
     settings = _settings(dataset, config, variant, changes or [], seed, threads)
     settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
-    with stoppable("run the same command again to go on"):
+    with stoppable("run the same command again to resume"):
         model, was_finished = fit_run(
             dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
         )
@@ -96,13 +96,13 @@ def fit_run(
     rules: GivenRules | None = None,
     generate: bool | None = None,
 ) -> tuple[RNNLogic, bool]:
-    """Fit with progress, then measure validation facts; and whether all that had been done before."""
+    """Fit and evaluate the validation set, with progress; also return whether the run was finished before."""
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
 
     was_finished = not restart and Run.exists(folder) and Run.open(folder).finished
     if Run.exists(folder) and not was_finished and not restart:
-        typer.echo(f"going on with the fit in {folder}", err=True)
+        typer.echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
         model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules, generate)
@@ -112,7 +112,7 @@ def fit_run(
 
 @contextmanager
 def stoppable(message: str) -> Iterator[None]:
-    """Ctrl-C inside prints a message and ends the program."""
+    """Ctrl-C inside the block prints a message and exits."""
     try:
         yield
     except KeyboardInterrupt:
@@ -143,19 +143,19 @@ def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
 
 
 def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
-    """Rules of a file or a run; what was dropped, or will be as it is banned, is told."""
+    """Rules of a file or a run; prints what was dropped, and how many are banned."""
     from rnnlogic.rules.patterns import Banned
     from rnnlogic.runs.given import read_given
 
     given = read_given(source, dataset.vocab)
     banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
-    for note in (*given.notes, *[f"{source}: {banned:,} rules are banned: left out"] * (banned > 0)):
+    for note in (*given.notes, *[f"{source}: {banned:,} rules are banned and left out"] * (banned > 0)):
         typer.echo(f"note: {note}", err=True)
     return given
 
 
 def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
-    """Evaluate validation facts, if there are any and it was not done yet, and keep the report."""
+    """Evaluate the validation set, unless it is empty or was evaluated before, and keep the report."""
     if run.report("valid") is None and len(model.dataset.valid):
         stage = "evaluate valid"
         report = model.evaluate("valid", progress=partial(progress, stage))
@@ -179,12 +179,12 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool) -> None:
     folder = summary["run"]
     if was_finished:
-        typer.echo(f"{folder} is finished already; nothing was changed (--restart fits anew)")
+        typer.echo(f"{folder} is already finished; nothing was changed (use --restart to fit again)")
     metrics = summary["valid"] or {}
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
     head, relation, tail = map(quote, _example(model))
-    typer.echo("\nGo on with")
+    typer.echo("\nNext steps")
     typer.echo(f"  rnnlogic evaluate {folder}")
     typer.echo(f"  rnnlogic rules {folder} --top 3")
     typer.echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
@@ -193,7 +193,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
 
 
 def _example(model: RNNLogic) -> tuple[str, str, str]:
-    """Names of a fact that was not learned from, if there is one."""
+    """Names of a fact, if possible one that was not used in training."""
     data = model.dataset
     facts = next(facts for facts in (data.test, data.valid, data.train) if len(facts))
     head, relation, tail = facts[0].tolist()

@@ -1,4 +1,4 @@
-"""The model that a command works with: of a run, on its own graph or another."""
+"""The model that a command works with: loaded from a run, on its own graph or another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load_model(run: Path, graph: str | None) -> RNNLogic:
-    """The model of a run folder, moved to another graph if one is named; what does not fit is noted."""
+    """The model of a run folder, moved to another graph if one is named; prints what does not fit."""
     from rnnlogic.model import RNNLogic
 
     model = RNNLogic.load(run)

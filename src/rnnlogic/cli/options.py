@@ -15,15 +15,18 @@ if TYPE_CHECKING:
 
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Run folder that `rnnlogic fit` made.")]
 RelationOption = Annotated[
-    str | None, typer.Option("--relation", help="Only rules for this relation; NAME^-1 for its inverse.")
+    str | None,
+    typer.Option("--relation", help="Only rules with this head relation; NAME^-1: inverse."),
 ]
-TopOption = Annotated[int | None, typer.Option("--top", help="Only the heaviest of each relation.", min=1)]
+TopOption = Annotated[
+    int | None, typer.Option("--top", help="Only the heaviest rules of each relation.", min=1)
+]
 BanOption = Annotated[
     list[str] | None,
     typer.Option(
         "--ban",
         metavar="PATTERN",
-        help="Use no such rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
+        help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

@@ -16,7 +16,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """Print rows under headers; columns that hold numbers only are aligned to the right."""
+    """Print rows under headers; columns of numbers are right-aligned."""
     if title:
         typer.echo(title)
     texts = [[_text(value) for value in row] for row in rows]
@@ -28,7 +28,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: st
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
-    """Print names and values, one pair a line, values aligned."""
+    """Print names and values, one pair per line, values aligned."""
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
         typer.echo(f"{name:<{width}}  {_text(value)}")

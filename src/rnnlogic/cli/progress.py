@@ -1,4 +1,4 @@
-"""How far a long command is: a bar for every stage on a terminal, a line for every stage otherwise."""
+"""Progress of a long command: a bar for every stage on a terminal, a line for every stage otherwise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 import typer
 
-LINE_EVERY = 60.0  # seconds between two lines of the same stage, where there is no terminal
+LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
 
 
 class StageProgress:
@@ -28,7 +28,7 @@ class StageProgress:
         self._view.stop()
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        """`done` of `total` pieces of a stage are done; the note is the current metric, or empty."""
+        """`done` of `total` steps of a stage are finished; the note is the current metric, or empty."""
         self._view.show(stage, done, total, note)
 
 
@@ -39,7 +39,7 @@ class _View(Protocol):
 
 
 class _Bars:
-    """A bar with the time left for the stage at work; those behind keep the time they took."""
+    """A bar with the remaining time for the current stage; finished stages keep the time they took."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -80,7 +80,7 @@ class _Bars:
 
 
 class _Lines:
-    """One line when a stage ends, and now and then during a long one."""
+    """One line when a stage ends, and one every minute during a long stage."""
 
     def __init__(self) -> None:
         self._stage, self._line = "", ""

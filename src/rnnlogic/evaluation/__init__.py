@@ -1,1 +1,1 @@
-"""Fair ranking of answers: filtered, both query directions, ties treated openly."""
+"""Fair ranking of answers: filtered, both query directions, ties reported openly."""

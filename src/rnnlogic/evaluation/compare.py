@@ -1,9 +1,9 @@
 """Is A better than B, or is it chance? Paired bootstrap over the facts that both were asked for.
 
-Both directions of a fact are asked, and a model that knows the fact answers both: these two queries are not
-independent. So facts are drawn, with replacement, and each brings all its queries. Every draw asks the same
-queries of A and of B. The interval holds the middle 95 % of the differences of all draws; the p-value is
-twice the share of draws on the far side of zero, which no draw at all makes 2 / (samples + 1).
+Both directions of a fact are asked, and a model that knows the fact answers both, so these two queries are
+not independent. Each sample therefore draws facts, with replacement, and takes all queries of each fact. A
+and B answer the same queries in every sample. The interval is the middle 95 % of the differences over all
+samples. The p-value is twice the share of samples on the far side of zero, and at least 2 / (samples + 1).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rnnlogic.evaluation.report import Report
 
 COMPARED = ("mrr", "hits@1", "hits@10")
 COVERAGE = 0.95
-DRAWN_AT_ONCE = 1 << 18  # facts, over some samples
+DRAWN_AT_ONCE = 1 << 18  # facts, over several samples
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class RelationDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A beside B on the same queries."""
+    """A compared with B on the same queries."""
 
     dataset: str
     split: str
     evidence: str
     queries: int
-    facts: int  # what is drawn
+    facts: int  # what each sample draws
     samples: int
     seed: int
     metrics: tuple[Difference, ...]
@@ -120,7 +120,7 @@ def resampled_means(
     samples: int,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Means [samples, k] over queries, of as many facts as there are, drawn with replacement."""
+    """Means [samples, k] over queries, of facts drawn with replacement, as many as there are."""
     facts = int(fact.max()) + 1
     table = np.empty((facts, values.shape[1] + 1))  # sums of each fact, and its number of queries
     for i, column in enumerate((*values.T, np.ones(len(fact)))):
@@ -139,7 +139,7 @@ def resampled_means(
 def _require_same_questions(a: Report, b: Report) -> None:
     for what in ("split", "evidence", "protocol", "relations"):
         if getattr(a, what) != getattr(b, what):
-            raise RNNLogicError(f"the two evaluations differ in {what}; compare like with like")
+            raise RNNLogicError(f"the two evaluations differ in {what}; evaluate both the same way")
     same_asked = np.array_equal(a.asked, b.asked)
     if not same_asked or not np.array_equal(a.ranks.candidates, b.ranks.candidates):
         what = "candidates" if same_asked else "queries"

@@ -21,7 +21,7 @@ from rnnlogic.evaluation.sampled import NegativeSampler
 
 Split = Literal["valid", "test"]
 
-SCORE_BYTES = 16 << 20  # scores of one chunk, unless told otherwise; with more, memory is not reused
+SCORE_BYTES = 16 << 20  # scores of one chunk by default; with more, memory is not reused
 GROUPS: dict[Side, tuple[Side, ...]] = {
     "both": ("both", "tail", "head"),
     "tail": ("tail",),
@@ -59,8 +59,8 @@ def evaluate(
 
     A fact (h, r, t) asks (h, r, ?) with answer t (tail side) and (t, r^-1, ?) with answer h (head side).
     `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
-    than `most_facts` a fixed random sample is asked. With `negatives`, an answer is not ranked among all
-    entities but among so many that are no known answers, drawn by `seed`.
+    than `most_facts` a fixed random sample is asked. With `negatives`, each answer is ranked among that many
+    entities that are not known answers, drawn with `seed`, instead of among all.
     """
     started = time.perf_counter()
     _check_settings(split, evidence, sides, chunk, negatives)
@@ -130,8 +130,8 @@ def _check_settings(
         raise RNNLogicError(f"unknown evidence {evidence!r}; choose train or train+valid")
     if split in EVIDENCE_SPLITS[evidence]:
         raise RNNLogicError(
-            f"split {split!r} cannot be evaluated with evidence {evidence!r}: it would contain the very"
-            " facts that are asked for; use evidence 'train' for valid, 'train' or 'train+valid' for test"
+            f"split {split!r} cannot be evaluated with evidence {evidence!r}: that evidence contains"
+            " the facts asked for; use evidence 'train' for valid, 'train' or 'train+valid' for test"
         )
 
 
@@ -140,7 +140,7 @@ def _facts(dataset: Dataset, split: Split) -> Triples:
     if len(facts) == 0:
         raise RNNLogicError(
             f"dataset {dataset.name!r} has no facts in split {split!r}, so there is nothing to evaluate;"
-            " choose another split or load the data with one"
+            " choose another split, or load data that has this one"
         )
     return facts
 
@@ -162,13 +162,13 @@ def _rank_chunk(
     vocab: Vocab,
     sampler: NegativeSampler | None,
 ) -> Ranks:
-    """Ranks of queries [B, 3]; equal questions (head, relation) stand together and are scored once."""
+    """Ranks of queries [B, 3]; equal questions (head, relation) are adjacent and scored once."""
     heads, relations, answers = np.ascontiguousarray(queries.T)
     is_new = np.append(True, (heads[1:] != heads[:-1]) | (relations[1:] != relations[:-1]))
     scores = scorer.score(graph, heads[is_new], relations[is_new])  # [questions, E]
     expected_shape = (int(is_new.sum()), graph.num_entities)
     if scores.shape != expected_shape:
-        raise ValueError(f"the scorer gave an array of shape {scores.shape}, expected {expected_shape}")
+        raise ValueError(f"the scorer returned an array of shape {scores.shape}, expected {expected_shape}")
     if not is_new.all():
         scores = scores[np.cumsum(is_new) - 1]  # [B, E]
     try:
@@ -179,6 +179,6 @@ def _rank_chunk(
         question = f"({vocab.entities[head]}, {vocab.relation_name(relation)}, ?)"
         entity = vocab.entities[error.entity]
         raise RNNLogicError(
-            f"the scorer gave no number (NaN) for {entity!r} as an answer of {question}; every score must be"
-            " a number, or -inf for an entity that is not reached (did training diverge?)"
+            f"the scorer returned NaN for {entity!r} as an answer of {question}; every score must be a"
+            " number, or -inf for an entity that is not reached (did training diverge?)"
         ) from error

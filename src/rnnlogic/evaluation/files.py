@@ -1,4 +1,4 @@
-"""All ranks of an evaluation as one file, so that models whose weights are not kept can be compared too."""
+"""All ranks of an evaluation in one file, so that models whose weights are not kept can be compared too."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def load_ranks(path: str | Path) -> tuple[Report, dict[str, str]]:
             about: dict[str, Any] = json.loads(file.metadata()["report"])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
-        raise RNNLogicError(f"{path}: cannot be read ({error}); evaluate again") from None
+        raise RNNLogicError(f"{path}: cannot be read ({error}); run the evaluation again") from None
     data: dict[str, str] = about.pop("data")
     about |= {name: tuple(about[name]) for name in ("sides", "relations")}
     asked = arrays.pop("asked")

@@ -1,4 +1,4 @@
-"""Mean rank, mean reciprocal rank and hits@k, under three ways to treat ties.
+"""Mean rank, mean reciprocal rank and hits@k, under three tie rules.
 
 With m candidates better than the answer and n tied with it (the answer included), the answer can stand at
 any of the ranks m+1 .. m+n:
@@ -67,7 +67,7 @@ def _mean_reciprocal(better: NDArray[np.int64], tied: NDArray[np.int64]) -> NDAr
     """Mean of 1/(m+1) .. 1/(m+n), which is (H(m+n) - H(m)) / n with harmonic numbers H."""
     last = better + tied
     harmonic = _harmonic_numbers(int(last.max(initial=1)).bit_length())
-    # An untied answer needs no difference, and gets the exact value.
+    # An untied answer needs no difference: 1 / rank is exact.
     return np.where(tied == 1, 1 / last, (harmonic[last] - harmonic[better]) / tied)
 
 

@@ -1,4 +1,4 @@
-"""Where the right answers stand among all entities: counts of better and tied candidates."""
+"""The ranks of the right answers among all entities: counts of better and tied candidates."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Ranks:
 
     @staticmethod
     def concatenate(parts: Sequence[Ranks]) -> Ranks:
-        """One after another."""
+        """The ranks of all parts, one part after another."""
         return Ranks(
             np.concatenate([part.better for part in parts]),
             np.concatenate([part.tied for part in parts]),

@@ -25,7 +25,7 @@ class Report:
     split: str
     evidence: str
     seconds: float
-    sides: tuple[Side, ...]  # the groups there are: both, tail, head, or the one side asked
+    sides: tuple[Side, ...]  # the groups available: both, tail and head, or the one side asked
     relations: tuple[str, ...]  # names of relations 0..R-1
     asked: NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer; sorted by relation, head, answer
     ranks: Ranks  # of the n queries

@@ -1,4 +1,4 @@
-"""The common protocol for new graphs: each answer stands among a few sampled entities instead of all."""
+"""The usual protocol for new graphs: each answer is ranked among a few sampled entities instead of all."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from rnnlogic.evaluation.ranks import Pairs, Ranks, refuse_nan
 
 
 class NegativeSampler:
-    """Draws entities that are no known answer, all equally likely and all different.
+    """Draws distinct entities that are not known answers, all equally likely.
 
-    Queries are served one after the other by one generator, so their order decides and chunks do not.
+    One generator serves the queries in order, so results depend on that order but not on chunks.
     """
 
     def __init__(self, count: int, seed: int) -> None:
         self.count, self.random = count, np.random.default_rng(seed)
 
     def draw(self, known: NDArray[np.integer], num_entities: int) -> NDArray[np.int64]:
-        """`count` entities that are not in `known` (ascending), or all where there are fewer."""
+        """`count` entities that are not in `known` (ascending), or all of those if there are fewer."""
         left = num_entities - len(known)
         places = self.random.choice(left, min(self.count, left), replace=False)  # among the others
         return np.asarray(places + np.searchsorted(known - np.arange(len(known)), places, side="right"))
@@ -26,7 +26,7 @@ class NegativeSampler:
     def rank(self, scores: NDArray[np.floating], answers: NDArray[np.integer], known: Pairs) -> Ranks:
         """Compare each row's answer [B] with entities drawn for it; scores [B, E], known (row, entity) pairs.
 
-        Every answer is a known one of its row, and pairs ascend.
+        Every answer is among the known answers of its row, and pairs ascend.
         """
         refuse_nan(scores)
         ends = np.searchsorted(known[0], np.arange(len(answers) + 1))

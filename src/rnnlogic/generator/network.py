@@ -5,12 +5,12 @@ A rule r <- r1 & ... & rl is the sequence [r, r1, ..., rl, END]. With v the rela
     h_0 = f(v_r), c_0 = 0;   h_{t+1}, c_{t+1} = LSTM(h_t, c_t, g([v_r, v_{r_t}])), where r_0 = r;
     p(r_{t+1} | r, ..., r_t) = softmax(o(h_{t+1}))   over all relations, inverses included, and END.
 
-Rules that say nothing have no probability: END cannot come first, nor after r1 = r, and the softmax is over
-what remains (with maximum length 1, over what is neither END nor r). A body of maximum length keeps the
-factor of its END like any other, so all rules together have probability one minus that of growing beyond it.
+Empty and trivial rules have probability zero: END cannot come first, nor after r1 = r, and the softmax is
+over what remains (with maximum length 1, over everything but END and r). A body of maximum length includes
+the probability of END like any other, so the probabilities of all rules sum to one minus that of longer ones.
 
-g and the LSTM's input weights are linear and only ever see one head and one relation: their products are
-tables with a row per relation (`_Tables`), and a step of the LSTM looks its two rows up.
+g and the LSTM's input weights are linear and only ever see one head and one relation. Their products are
+therefore tables with a row per relation (`_Tables`), and a step of the LSTM looks up two rows.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from rnnlogic.base.executor import map_ordered
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 
-INPUT_SIZE, HIDDEN_SIZE = 512, 256  # of the paper
-CHUNK_RULES = 1 << 13  # sequences that are sampled, or whose probability is computed, at a time
-CHUNK_EXTENSIONS = 1 << 22  # (prefix, next relation) pairs that a beam search looks at together
-WIDEST = 16  # times the usual width: how far a search is widened where banned rules leave too few others
-REDRAWS = 20  # times that a banned rule is drawn again
+INPUT_SIZE, HIDDEN_SIZE = 512, 256  # as in the paper
+CHUNK_RULES = 1 << 13  # sequences that are sampled or scored at a time
+CHUNK_EXTENSIONS = 1 << 22  # (prefix, next relation) pairs that a beam search scores at a time
+WIDEST = 16  # times the usual width, at most, where bans leave too few rules
+REDRAWS = 20  # attempts to replace a banned rule by drawing again
 
 
 class RankedRules(NamedTuple):
-    """Different rules, ascending by head and then descending by probability."""
+    """Distinct rules, ascending by head, then descending by probability."""
 
     rules: RuleSet
     log_prob: NDArray[np.float64]  # [n]
 
 
 class SampledRules(NamedTuple):
-    """Different rules, ascending by head and body, and how often each was drawn."""
+    """Distinct rules, ascending by head and body, and how often each was drawn."""
 
     rules: RuleSet
     counts: NDArray[np.int64]  # [n]
@@ -51,13 +51,13 @@ class SampledRules(NamedTuple):
 
 
 class Level(NamedTuple):
-    """Beginnings of one length, and how much each relation (or END) that may follow them counts."""
+    """Prefixes of one length, and the weight of each relation (or END) that follows them."""
 
-    parent: NDArray[np.int64]  # [b] row of the level before
+    parent: NDArray[np.int64]  # [b] row in the previous level
     head: NDArray[np.int64]  # [b]
     last: NDArray[np.int64]  # [b] the relation just written; the head at first
-    row: NDArray[np.int64]  # [f] which beginning
-    token: NDArray[np.int64]  # [f] what follows it
+    row: NDArray[np.int64]  # [f] the prefix
+    token: NDArray[np.int64]  # [f] the relation or END that follows it
     share: NDArray[np.float32]  # [f]
 
 
@@ -80,10 +80,10 @@ class _Tables(NamedTuple):
 
 
 class _Beams(NamedTuple):
-    """Bodies, or beginnings of bodies, of c heads: n of each."""
+    """n bodies, or prefixes of bodies, for each of c heads."""
 
     log_prob: Tensor  # [c, n]
-    tokens: Tensor  # [c, n, max_length + 1] filled up with END
+    tokens: Tensor  # [c, n, max_length + 1] padded with END
 
     def best(self, number: int) -> _Beams:
         log_prob, rows = self.log_prob.topk(min(number, self.log_prob.shape[1]))
@@ -95,13 +95,13 @@ class _Beams(NamedTuple):
         )
 
     def bar(self, number: int) -> Tensor:
-        """What a beginning needs to lead to one of the `number` best [c, 1]; finite if there are fewer."""
+        """Log p that a prefix must exceed to lead to one of the `number` best [c, 1]; always finite."""
         worst = self.log_prob[:, number - 1 : number]
         lowest = torch.finfo(worst.dtype).min
         return worst.clamp_min(lowest) if worst.numel() else torch.tensor(lowest)
 
 
-class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not followed by mypy
+class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not follow torch
     """p(body | head relation) for bodies of 1..max_length relations with ids 0..num_relations-1."""
 
     def __init__(
@@ -129,7 +129,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
             self.output = torch.nn.Linear(hidden_size, num_relations + 1)  # o
 
     def encode(self, rules: RuleSet) -> tuple[Tensor, Tensor]:
-        """Heads [n] and tokens [n, max_length + 1] of rules; bodies are filled up with END."""
+        """Heads [n] and tokens [n, max_length + 1] of rules; bodies are padded with END."""
         if rules.max_length > self.max_length:
             raise ValueError(f"{rules!r} exceeds the generator's maximum length {self.max_length}")
         if max(rules.heads.max(initial=-1), rules.body.max(initial=-1)) >= self.num_relations:
@@ -139,7 +139,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         return torch.from_numpy(rules.heads.astype(np.int64)), torch.from_numpy(tokens)
 
     def log_prob(self, rules: RuleSet) -> Tensor:
-        """Log p of rules [n], to be differentiated: for a batch. Empty bodies and r <- r have -inf."""
+        """Log p of a batch of rules [n], differentiable. Empty bodies and r <- r have -inf."""
         return self._log_prob(self._tables(), *self.encode(rules))
 
     def log_probs(self, rules: RuleSet) -> NDArray[np.float64]:
@@ -154,7 +154,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         return log_prob
 
     def weighted_log_prob(self, levels: Sequence[Level]) -> Tensor:
-        """Sum of share * log p(what follows) over all beginnings, to be differentiated."""
+        """Sum of share * log p(next relation or END) over all prefixes, differentiable."""
         tables = self._tables()
         total, state = tables.head_gates.new_zeros(()), tables.start
         for length, level in enumerate(levels):
@@ -171,8 +171,8 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
     ) -> SampledRules:
         """Draw `number` rules for each head relation; a body that reaches the maximum length ends there.
 
-        So rules of maximum length are drawn with their p less the factor of END. Repeated rules are counted.
-        Banned ones are drawn anew, and left out if that does not help.
+        Rules of maximum length are therefore drawn with p without the factor of END. Repeated rules are
+        counted. Banned rules are drawn again, and left out if that keeps failing.
         """
         heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64))).repeat_interleave(number)
         with torch.inference_mode():
@@ -189,12 +189,11 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         threads: int = 1,
         banned: Banned | None = None,
     ) -> RankedRules:
-        """Search the `number` most probable rules of each head relation.
+        """Search for the `number` most probable rules of each head relation.
 
-        Of the beginnings of each length the best `width` (by default `number`) are continued; finished rules
-        of all lengths compete for the places. A relation's rules do not depend on what else is asked, nor on
-        the number of threads. Banned rules get no place; relations with too few others are searched more
-        widely.
+        Of the prefixes of each length the best `width` (default: `number`) are extended; finished rules of
+        all lengths compete. The rules of a relation depend neither on the other relations asked for nor on
+        the number of threads. Banned rules are left out; where they leave too few, the search is widened.
         """
         width = width or number
         heads = np.unique(np.asarray(relations, dtype=np.int64))
@@ -216,7 +215,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
     def _ranked(
         self, relations: NDArray[np.int64], number: int, width: int, threads: int, banned: Banned | None
     ) -> RankedRules:
-        """One beam search for different relations."""
+        """One beam search for distinct relations."""
         heads = torch.from_numpy(relations)
         size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
         with torch.inference_mode():
@@ -259,10 +258,10 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         return logits.log_softmax(dim=1)
 
     def _log_prob(self, tables: _Tables, heads: Tensor, tokens: Tensor) -> Tensor:
-        """Log p of rules [n]; beginnings that they share are computed once."""
+        """Log p of rules [n]; shared prefixes are computed once."""
         log_prob = tables.head_gates.new_zeros(len(heads))
-        rule = torch.arange(len(heads))  # those that go on
-        head, node = heads.unique(return_inverse=True)  # beginnings, and which of them a rule has
+        rule = torch.arange(len(heads))  # those that are not finished
+        head, node = heads.unique(return_inverse=True)  # prefixes, and the prefix of each rule
         state, last = tables.start.take(head), head
         for length in range(self.max_length + 1):
             following = self._next_log_prob(state, head, last, length)
@@ -282,7 +281,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
     def _allowed_draws(
         self, tables: _Tables, heads: Tensor, generator: torch.Generator, banned: Banned | None
     ) -> NDArray[np.int64]:
-        """Head and tokens [n, max_length + 2] of one body for each head, less where only banned ones come."""
+        """Head and tokens [n, max_length + 2] of one body for each head; none where every draw is banned."""
         kept = []
         for _ in range(REDRAWS):
             tokens = [self._draw(tables, chunk, generator) for chunk in heads.split(CHUNK_RULES)]
@@ -313,7 +312,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
     def search(
         self, tables: _Tables, heads: Tensor, number: int, width: int, banned: Banned | None
     ) -> _Beams:
-        """The best finished bodies of heads [c], descending; log p is -inf where there are no more."""
+        """The best finished bodies of heads [c], descending; log p is -inf where there are fewer."""
         tokens = torch.full((len(heads), 1, self.max_length + 1), self.end)
         beams = _Beams(tables.head_gates.new_zeros(len(heads), 1), tokens)
         finished = _Beams(beams.log_prob[:, :0], beams.tokens[:, :0])
@@ -343,7 +342,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
     ) -> tuple[_Beams, Tensor]:
         """The best `width` extensions by one relation, and the rows of the n beams [c * n] they came from.
 
-        Columns where no head has one above its bar [c, 1] are left out: no rule can grow from them.
+        Columns where no head exceeds its bar [c, 1] are left out: they cannot lead to a better rule.
         """
         heads, count, choices = following.shape
         log_prob, place = following.view(heads, -1).topk(min(width, count * self.num_relations))
@@ -355,7 +354,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # torch is not foll
         return _Beams(log_prob, tokens), (parent + count * torch.arange(heads)[:, None]).flatten()
 
     def _rule_set(self, heads: NDArray[np.int64], tokens: NDArray[np.int64]) -> RuleSet:
-        """Rules of different rows."""
+        """A rule set of distinct rows."""
         is_body = tokens != self.end
         body_ptr = np.append(0, np.cumsum(is_body.sum(axis=1)))
         return RuleSet(heads.astype(np.int32), body_ptr, tokens[is_body].astype(np.int32))
@@ -373,7 +372,7 @@ class _Search(NamedTuple):
 
 def _beams_of(search: _Search, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Head, tokens and log p of the best bodies of some heads."""
-    with torch.inference_mode():  # it holds for one thread
+    with torch.inference_mode():  # the mode is set per thread
         found = search.generator.search(search.tables, heads, search.number, search.width, search.banned)
         possible = found.log_prob.isfinite()
         head = heads[:, None].expand_as(possible)[possible]

@@ -1,8 +1,8 @@
-"""Weighted rules as a tree of their beginnings: each beginning with the distribution of what follows it.
+"""Weighted rules as a tree of prefixes: each prefix with the distribution of what follows it.
 
-The sum of share * log p(rule) is, beginning by beginning, its mass times the sum of
-p(next | beginning in the rules) * log p(next | beginning in the generator). So a rule that is drawn teaches,
-at each of its beginnings, all that may follow there, not only its own next relation: same mean, less noise.
+The sum of share * log p(rule) is a sum over prefixes: the prefix's mass times the sum of
+p(next | prefix in the rules) * log p(next | prefix in the generator). So a rule that is drawn teaches, at
+each of its prefixes, everything that may follow there, not only its own next relation: same mean, less noise.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from rnnlogic.generator.network import Level
 Ids = NDArray[np.int64]
 
 
-class _Beginnings(NamedTuple):
-    """All beginnings of one length, in lexicographic order."""
+class _Prefixes(NamedTuple):
+    """All prefixes of one length, in lexicographic order."""
 
-    of_rule: Ids  # [rules] the beginning of this length of each rule; -1 if the rule is shorter
-    parent: Ids  # [b] the beginning without its last relation
+    of_rule: Ids  # [rules] each rule's prefix of this length; -1 if the rule is shorter
+    parent: Ids  # [b] the prefix without its last relation
     head: Ids  # [b]
     last: Ids  # [b] the last relation; the head if there is none yet
-    ptr: Ids  # [b+1] what follows beginning i: ptr[i]:ptr[i+1]
+    ptr: Ids  # [b+1] what follows prefix i: ptr[i]:ptr[i+1]
     token: Ids  # [f]
-    share: NDArray[np.float32]  # [f] sums to one for each beginning
+    share: NDArray[np.float32]  # [f] sums to one for each prefix
 
 
 class PrefixTree:
-    """The beginnings of rules by length."""
+    """The prefixes of rules, by length."""
 
     def __init__(self, heads: Ids, tokens: Ids, shares: NDArray[np.float64], end: int) -> None:
-        """Different rules: heads [n], tokens [n, max_length + 1] filled up with `end`, shares [n] > 0."""
+        """Distinct rules: heads [n], tokens [n, max_length + 1] padded with `end`, shares [n] > 0."""
         order = np.lexsort((*tokens.T[::-1], heads))
         heads, tokens, shares = heads[order], tokens[order], shares[order]
-        rows = np.arange(len(heads))  # of the rules that go on
+        rows = np.arange(len(heads))  # of the rules that are not finished
         node = np.unique(heads, return_inverse=True)[1]
         parent, last = node, heads
-        self._levels: list[_Beginnings] = []
+        self._levels: list[_Prefixes] = []
         for token in tokens.T:
             first, of_rule = _firsts(node), np.full(len(heads), -1)
             of_rule[order[rows]] = node
             following = _following(node, token[rows], shares[rows])
             self._levels.append(
-                _Beginnings(of_rule, parent[first], heads[rows][first], last[first], *following)
+                _Prefixes(of_rule, parent[first], heads[rows][first], last[first], *following)
             )
             goes_on = token[rows] != end
             if not goes_on.any():
@@ -57,10 +57,10 @@ class PrefixTree:
     def levels(
         self, rules: Ids, weights: NDArray[np.float32], thinned: int = 1, start: int = 0
     ) -> list[Level]:
-        """The beginnings of drawn rules [d], each with the weights [d] of the rules that have it.
+        """The prefixes of drawn rules [d], each with the weights [d] of the rules that have it.
 
-        Where nothing but END follows there is little to learn: to the longest beginnings only every
-        `thinned`-th rule goes on, from a random `start` < thinned, and counts for all it stands for.
+        Where only END can follow there is little to learn: of the longest prefixes only every `thinned`-th
+        rule is used, from a random `start` < thinned, and counts `thinned` times.
         """
         found: list[Level] = []
         before = np.empty(0, np.int64)
@@ -82,7 +82,7 @@ class PrefixTree:
 
 
 def _following(node: Ids, token: Ids, shares: NDArray[np.float64]) -> tuple[Ids, Ids, NDArray[np.float32]]:
-    """What follows each node, as `ptr`, `token` and `share` of `_Beginnings`, from ascending rules."""
+    """What follows each node, as `ptr`, `token` and `share` of `_Prefixes`; rules must ascend."""
     child = _numbered(node, token)
     place = _firsts(child)
     ptr = np.searchsorted(node[place], np.arange(node[-1] + 2))
@@ -91,7 +91,7 @@ def _following(node: Ids, token: Ids, shares: NDArray[np.float64]) -> tuple[Ids,
 
 
 def _numbered(first: Ids, second: Ids) -> Ids:
-    """Number ascending pairs, equal ones alike, from 0."""
+    """Number ascending pairs from 0; equal pairs get the same number."""
     is_new = (np.diff(first, prepend=-1) != 0) | (np.diff(second, prepend=-1) != 0)
     return np.asarray(np.cumsum(is_new) - 1)
 
@@ -102,7 +102,7 @@ def _firsts(keys: Ids) -> Ids:
 
 
 def _joined_ranges(starts: Ids, ends: Ids) -> tuple[Ids, Ids]:
-    """All numbers of the ranges start..end-1, one after the other, and the range each is from."""
+    """All numbers of the ranges start..end-1, range by range, and the range of each."""
     lengths = ends - starts
     row = np.repeat(np.arange(len(starts)), lengths)
     return np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + starts[row], row

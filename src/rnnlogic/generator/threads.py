@@ -1,4 +1,4 @@
-"""How many threads torch uses, for a while."""
+"""Limit torch to a number of threads for a while."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 
 @contextmanager
 def torch_threads(number: int) -> Iterator[None]:
-    """So many threads inside; as many as before afterwards."""
+    """Use this number of threads inside the block; restore the former number afterwards."""
     before = torch.get_num_threads()
     torch.set_num_threads(number)
     try:

@@ -1,4 +1,4 @@
-"""Training the rule generator to write given rules: pre-training on mined ones, and the M-step of EM."""
+"""Training the rule generator on weighted rules: pre-training on mined rules, and the M-step of EM."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.prefixes import PrefixTree
 from rnnlogic.rules.ruleset import RuleSet
 
-LEARNING_RATE = 1e-3  # of the paper
+LEARNING_RATE = 1e-3  # as in the paper
 BATCH_SIZE = 512
-THINNED_ENDS = 8  # of the longest rules of a batch every eighth teaches its END, for eight
+THINNED_ENDS = 8  # of a batch's longest rules every eighth teaches its END, with eightfold weight
 
 
 class GeneratorFit(NamedTuple):
-    """How training went: the mean of -log p over rules drawn by weight, before each step."""
+    """Training losses: the mean of -log p over rules drawn by weight, before each step."""
 
     loss: float  # mean over the last tenth of the steps
     losses: NDArray[np.float64]  # [steps]
@@ -38,12 +38,12 @@ def fit_generator(
     per_relation: bool = True,
     tick: Tick = no_tick,
 ) -> GeneratorFit:
-    """Maximise the sum of weights [n] * log p(rule), by Adam with a rate that falls to 0 as a cosine.
+    """Maximise the sum of weights [n] * log p(rule), by Adam with a cosine learning rate that falls to 0.
 
     With `per_relation` the weights are scaled to the same sum for each head relation, so that rare relations
-    learn as much as frequent ones; without, the sum is the paper's, where a relation counts by its instances.
-    A batch holds `batch_size` rules drawn by weight, or all of them where there are no more. The net changes
-    in place; Adam starts afresh.
+    are learned as well as frequent ones; without, the sum is the paper's, where a relation counts by its
+    instances. A batch holds `batch_size` rules drawn by weight, or all if there are no more. The network
+    changes in place; Adam starts afresh.
     """
     rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
     heads, tokens = net.encode(rules)
@@ -68,7 +68,7 @@ def _shares(
 ) -> tuple[RuleSet, NDArray[np.float64]]:
     """The rules of positive weight, ascending by head, and their shares [m], which sum to one."""
     if weights.shape != (len(rules),) or not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError(f"{rules!r} needs as many finite weights >= 0")
+        raise ValueError(f"{rules!r} needs one finite weight >= 0 per rule")
     order = np.argsort(rules.heads, kind="stable")
     order = order[weights[order] > 0]
     rules, weights = rules[order], weights[order]
@@ -82,10 +82,10 @@ def _shares(
 def _batches(
     shares: NDArray[np.float64], steps: int, batch_size: int, random: np.random.Generator
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float32]]]:
-    """Different rule ids [b] and their shares [b] of a batch, for each step.
+    """For each step, the distinct rule ids [b] of a batch and their shares [b].
 
-    Draws are stratified: one place from each of `batch_size` equal parts of the line of shares. A rule is
-    drawn as often as by independent draws, but heads, which lie side by side, are spread over every batch.
+    Draws are stratified: one from each of `batch_size` equal parts of the cumulated shares. A rule is drawn
+    as often as by independent draws, but every batch covers all heads evenly.
     """
     everything = np.arange(len(shares)), shares.astype(np.float32)
     ends = np.cumsum(shares) / shares.sum()

@@ -1,4 +1,4 @@
-"""What grounding finds, by candidate: the one structure that predictors learn and answer from."""
+"""What grounding finds, by candidate answer: the one structure that predictors learn and answer from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rnnlogic.grounding.kernels import label_candidates
 NO_COUNTS: NDArray[np.int32] = np.empty(0, np.int32)
 NO_VALUES: NDArray[np.float32] = np.empty(0, np.float32)
 NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
-# query_ptr, candidate_ptr, rule, value, label: what kernels learn from
+# query_ptr, candidate_ptr, rule, value, label: the input of training kernels
 Examples = tuple[NDArray[np.int64], NDArray[np.int64], Any, NDArray[np.float32], NDArray[np.int8]]
 
 
@@ -34,14 +34,14 @@ class Candidates:
     entity: NDArray[np.int32]  # [c]
     candidate_ptr: NDArray[np.int64]  # [c+1] rules of candidate i: candidate_ptr[i]:candidate_ptr[i+1]
     rule: NDArray[np.integer]  # [n] position among the rules of the relation
-    count: NDArray[Any]  # [n] walks; empty once values have been made of them
+    count: NDArray[Any]  # [n] walks; empty once replaced by values
     ids: NDArray[np.int64]  # [k] ids of the relation's rules, ascending
     value: NDArray[np.float32] = field(
         default_factory=lambda: NO_VALUES
-    )  # [n] what the weight multiplies; empty if not made
+    )  # [n] what the weight multiplies; empty until computed
     label: NDArray[np.int8] = field(
         default_factory=lambda: NO_LABELS
-    )  # [c] WRONG, ANSWER or LEFT_OUT; empty if not made
+    )  # [c] WRONG, ANSWER or LEFT_OUT; empty until assigned
 
     def __len__(self) -> int:
         """Number of candidates."""
@@ -65,17 +65,17 @@ class Candidates:
 
     @property
     def examples(self) -> Examples:
-        """What kernels learn from."""
+        """The input of training kernels."""
         return self.query_ptr, self.candidate_ptr, self.rule, self.value, self.label
 
     def labelled(self, graph: Graph, answers: NDArray[np.int32], leave_out: bool) -> Candidates:
-        """With labels for the answers [q]; `leave_out` marks other known answers, which else are wrong."""
+        """With labels, given the answers [q]; other known answers are LEFT_OUT if `leave_out`, else WRONG."""
         heads, answers = np.ascontiguousarray(self.heads), np.ascontiguousarray(answers)
         query = graph.arrays, self.relation, heads, answers, self.query_ptr, self.entity
         return replace(self, label=label_candidates(*query, leave_out))
 
     def valued(self, value: NDArray[np.float32]) -> Candidates:
-        """With values in place of the numbers of walks."""
+        """With values instead of walk counts."""
         return replace(self, value=value, count=NO_COUNTS)
 
     def at(self, entity: int) -> Candidates:
@@ -103,12 +103,12 @@ class Scored(NamedTuple):
     values: NDArray[np.float64]  # [c]
 
     def fill(self, dense: NDArray[np.float64]) -> None:
-        """Write the scores into dense [batch, E]; other entries stay."""
+        """Write the scores into dense [batch, E]; other entries are left as they are."""
         dense[np.repeat(self.queries, np.diff(self.ptr)), self.entity] = self.values
 
 
 def no_candidates(relation: int, head: int) -> Candidates:
-    """One query that no rule answers."""
+    """One query without candidates: no rule answers it."""
     zero, ids = np.zeros(1, np.int64), np.empty(0, np.int64)
     heads, nothing = np.array([head], np.int32), np.empty(0, np.int32)
     return Candidates(relation, zero, heads, np.zeros(2, np.int64), nothing, zero, nothing, nothing, ids)

@@ -1,4 +1,4 @@
-"""What a rule's weight is multiplied with, given its number of walks."""
+"""The feature that a rule's weight multiplies, computed from its number of walks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.types import Feature
 
-FEATURE_CODES: dict[Feature, int] = {"count": 0, "log1p": 1, "binary": 2}  # as kernels know them
+FEATURE_CODES: dict[Feature, int] = {"count": 0, "log1p": 1, "binary": 2}  # as kernels use them
 
 
 def feature_values(counts: NDArray[Any], feature: Feature) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
-"""Apply rules to a graph: which answers they reach for a batch of queries, and over how many paths.
+"""Apply rules to a graph: which answers they reach for a batch of queries, and along how many paths.
 
-Queries are taken by relation in chunks; a chunk is the unit of work of one thread, and of memory. Chunks do
-not depend on the number of threads, and neither do results.
+The queries of each relation are cut into chunks. A chunk is what one thread works on, and it bounds memory.
+Chunks do not depend on the number of threads, and neither do results.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHUNK_RESULTS = 1 << 24  # (query, entity, rule) results of one chunk at most, u
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """One row a (query, entity, rule) that grounds, in no particular order."""
+    """One row for each (query, entity, rule) with a grounding, in no particular order."""
 
     query: NDArray[np.int64]
     entity: NDArray[np.int32]
@@ -49,7 +49,7 @@ class Grounding:
     queries: NDArray[np.int64]  # [q] positions in the batch
     heads: NDArray[np.int32]  # [q]
     ids: NDArray[np.int64]  # [k] ids of the relation's rules, ascending
-    place: NDArray[np.int64]  # [k] for each grounded rule its position among them
+    place: NDArray[np.int64]  # [k] position of each grounded rule among them
     ptr: NDArray[np.int64]  # [k*q+1]
     entity: NDArray[np.int32]  # [n]
     count: NDArray[Any]  # [n] int32, or int64 where 32 bits might not hold a count
@@ -101,11 +101,11 @@ class Grounding:
 
 
 class _Ready(NamedTuple):
-    """The rules of one relation, made ready."""
+    """The rules of one relation, prepared for grounding."""
 
     ids: NDArray[np.int64]  # [k] ascending
     trie: Trie
-    dtype: np.dtype[Any]  # surely holds the counts; float64: none does
+    dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
 
 
 class _Batch(NamedTuple):
@@ -126,10 +126,10 @@ class _Batch(NamedTuple):
 
 
 class Grounder:
-    """Rules made ready to be applied to one graph.
+    """Rules prepared for one graph.
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
-    (head, relation, hidden) is taken out of the graph in both directions while its own query is grounded.
+    (head, relation, hidden) is hidden in both directions while its own query is grounded.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class Grounder:
         used = max(rules.heads.max(initial=0), rules.body.max(initial=0))
         if used >= 2 * graph.num_relations:
             raise RNNLogicError(
-                f"rules use relation id {used}, the graph has {2 * graph.num_relations} with inverses"
+                f"rules use relation id {used}; the graph has {2 * graph.num_relations} with inverses"
             )
         self.graph, self.rules = graph, rules
         self.threads = threads or default_threads()
@@ -156,7 +156,7 @@ class Grounder:
     ) -> Iterator[Grounding]:
         """Exact walk counts, a chunk of queries of one relation at a time, in a fixed order.
 
-        `relations` and `hidden` may be one number for all queries; relations without rules give no chunk.
+        `relations` and `hidden` may be one number for all queries; relations without rules yield no chunk.
         """
         batches = self._batches(heads, relations, hidden)
         for parts in map_ordered(_ground, batches, self, self.threads, _results, self._chunk_results):
@@ -185,7 +185,7 @@ class Grounder:
         return (part.candidates() for part in self.ground(heads, relation, hidden))
 
     def ready(self, relation: int) -> _Ready:
-        """The rules of a relation as a trie; made once."""
+        """The rules of a relation as a trie; built once."""
         return self._ready.get(relation, lambda: _prepare(self.graph, self.rules, relation))
 
     def _batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Batch]:
@@ -202,7 +202,7 @@ class Grounder:
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
                 batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
-        # Much work first, so that no thread is left alone with a large piece at the end.
+        # Large batches first, so that no thread is left alone with one at the end.
         batches.sort(key=lambda batch: -len(batch.positions) * len(self.rules.by_head(batch.relation)))
         return batches
 
@@ -213,7 +213,7 @@ class Grounder:
             raise ValueError(f"relations must lie in 0..{2 * self.graph.num_relations - 1}")
 
     def ground_batch(self, batch: _Batch) -> list[Grounding]:
-        """Ground one batch, in halves if it has too many results."""
+        """Ground one batch; split it in halves if it has too many results."""
         ids, trie, dtype = self.ready(batch.relation)
         if dtype == np.float64:
             self._refuse_overflow(batch, trie)
@@ -275,7 +275,7 @@ def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:
 
 
 def _count_bound(graph: Graph, body: tuple[int, ...]) -> int:
-    """At most so many walks along `body` lead from one entity to one other, by the largest degrees."""
+    """Upper bound on the walks along `body` from one entity to another, from the largest degrees."""
     to_one, in_all = 1, 1  # walks to any one entity, walks to all entities
     for relation in body:
         in_degree = int(graph.max_degree[graph.inverse(relation)])

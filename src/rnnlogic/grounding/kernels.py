@@ -1,8 +1,8 @@
 """Compiled kernels that count grounding paths; every public one has a plain twin in `reference.py`.
 
-All work on one head relation and one batch of queries. The trie is walked outside and the batch inside, so
-that the rows of one relation stay in cache. A query's own fact (head, relation, hidden tail) is left out in
-both directions; a hidden tail of -1 hides nothing.
+Each works on one head relation and one batch of queries. The outer loop walks the trie, the inner loop the
+batch, so the rows of one relation stay in cache. A query's own fact (head, relation, hidden tail) is left out
+in both directions; a hidden tail of -1 hides nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np
 
 @compiled
 def _hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int) -> tuple[int, int]:
-    """From and to entity of the edge that this step must not use; (-1, -1) for none."""
+    """Source and target of the edge that this step must not use; (-1, -1) for none."""
     if hidden >= 0:
         if step == relation:
             return head, hidden
@@ -74,9 +74,9 @@ def _step(
     start: int,
     sums: NDArray[Any],
 ) -> int:
-    """Walk one step from the entities stack[lo:hi]; what is reached goes to stack[start:end]. Returns end.
+    """Walk one step from the entities stack[lo:hi] and write what is reached to stack[start:end]; return end.
 
-    `sums` is all zero, one entry an entity, and is left so.
+    `sums` has one entry per entity, all zero before and after.
     """
     end = start
     if hi - lo == 1:  # no two walks can meet
@@ -127,7 +127,7 @@ def ground_counts(
     """
     queries, slack = len(heads), len(sums) + 1
     levels = trie.depth.max() + 1
-    # What is reached on the way to the current node: for every depth, one after the other, for every query.
+    # What is reached on the way to the current node: depth by depth, and for each depth query by query.
     stack, stack_count = np.empty(queries + slack, np.int32), np.empty(queries + slack, sums.dtype)
     span = np.zeros((levels, queries + 1), np.int64)  # stack[span[depth, q] : span[depth, q + 1]]
     out, out_count = np.empty(4 * slack, np.int32), np.empty(4 * slack, sums.dtype)
@@ -233,7 +233,7 @@ def group_by_candidate(
         for e in np.sort(touched[:reached]):
             query_of[candidates], entity_of[candidates] = q, e
             filled += size[e]
-            size[e] = filled - size[e]  # from here on: where the candidate's next body goes
+            size[e] = filled - size[e]  # from now on: where the candidate's next body goes
             candidates += 1
             end_of[candidates] = filled
         for k in range(bodies):
@@ -255,7 +255,7 @@ def label_candidates(
     entity: NDArray[np.int32],
     leave_out: bool,
 ) -> NDArray[np.int8]:
-    """ANSWER for the query's answer, LEFT_OUT for its other known answers if so wanted, else WRONG."""
+    """ANSWER for the query's answer, LEFT_OUT for its other known answers if `leave_out`, else WRONG."""
     label = np.zeros(len(entity), np.int8)
     for q in range(len(heads)):
         known, last = edges_of(graph, relation, heads[q])

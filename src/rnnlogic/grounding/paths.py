@@ -2,7 +2,7 @@
 
 The search meets in the middle: reached entities grow from the head and from the tail, always on the side with
 fewer edges to follow. What remains is a layered graph in which every edge lies on a complete walk, so walks
-can be counted layer by layer and listed one after the other without dead ends.
+can be counted layer by layer and listed without dead ends.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _step_text(relation: int, vocab: Vocab, labels: bool) -> str:
 
 
 class _Layer(NamedTuple):
-    """Entities that walks pass at one step, and the edges by which they go on (none in the last layer)."""
+    """Entities that walks pass at one step, and the edges to the next step (none in the last layer)."""
 
     entities: Entities  # [n]
     first_edge: NDArray[np.intp]  # [n+1] edges of entity i: first_edge[i]:first_edge[i+1]
@@ -162,7 +162,7 @@ def _both_directions(graph: Graph, fact: Fact | None) -> list[Fact]:
 
 
 def _count(layers: list[_Layer]) -> int:
-    """Number of walks through all layers; Python integers take over where 64 bits could overflow."""
+    """Number of walks through all layers, in Python integers where 64 bits could overflow."""
     onward: NDArray[Any] = np.ones(len(layers[-1].entities), dtype=np.int64)
     for layer in reversed(layers[:-1]):
         if not len(layer.target):
@@ -174,7 +174,7 @@ def _count(layers: list[_Layer]) -> int:
 
 
 def _walks(layers: list[_Layer]) -> Iterator[tuple[int, ...]]:
-    """The entities of every walk, depth first in the order of entity ids, made only as they are asked for."""
+    """The entities of every walk, depth first in the order of entity ids, generated lazily."""
 
     def onward(depth: int, position: int) -> Iterator[tuple[int, ...]]:
         layer = layers[depth]

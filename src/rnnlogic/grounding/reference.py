@@ -1,4 +1,4 @@
-"""Plain-Python twins of the kernels: same signatures, same results, written to be read."""
+"""Plain-Python twins of the kernels: same signatures and results, written to be read."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def ground_counts(
 def walk_counts(
     graph: GraphArrays, head: int, body: tuple[int, ...], own_fact: set[tuple[int, int, int]]
 ) -> dict[int, int]:
-    """Number of walks along `body` from `head` to each entity reached, never over a fact in `own_fact`."""
+    """Number of walks along `body` from `head` to each entity reached; none uses an edge in `own_fact`."""
     reached = {head: 1}
     for relation in body:
         following: dict[int, int] = {}
@@ -137,7 +137,7 @@ def label_candidates(
     entity: NDArray[np.int32],
     leave_out: bool,
 ) -> NDArray[np.int8]:
-    """ANSWER for the query's answer, LEFT_OUT for its other known answers if so wanted, else WRONG."""
+    """ANSWER for the query's answer, LEFT_OUT for its other known answers if `leave_out`, else WRONG."""
     label: list[int] = []
     for q, (head, answer) in enumerate(zip(heads.tolist(), answers.tolist(), strict=True)):
         known = tails_of(graph, relation, head) if leave_out else []

@@ -1,1 +1,1 @@
-"""Learning: the generator and the predictor, and the rounds that improve them in turn."""
+"""Learning: the stages of a fit, and the EM rounds in which generator and predictor improve each other."""

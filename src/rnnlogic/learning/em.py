@@ -1,8 +1,8 @@
-"""One round in which the generator and the predictor teach each other (Algorithm 1 of the paper).
+"""One EM round: the generator and the predictor teach each other (Algorithm 1 of the paper).
 
 The generator proposes rules; the predictor learns to use them on training queries; each query selects the
 rules that help it most (E-step); the generator learns the selected rules (M-step). The sum of log-likelihoods
-over queries equals each rule weighted by how many queries selected it, so selections are added up first.
+over queries weights each rule by how many queries selected it, so selections are added up first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class EMState(NamedTuple):
     round: int  # rounds finished
     generator: RuleGenerator
     selected: RuleSet  # rules of earlier rounds, for replay
-    selections: NDArray[np.float64]  # [selected] share of queries of the head relation that selected the rule
+    selections: NDArray[np.float64]  # [selected] share of the head relation's selections
 
 
 class RoundInfo(NamedTuple):
@@ -59,7 +59,7 @@ def em_round(
     embedding: Scorer | None = None,
     edits: Edits | None = None,
 ) -> tuple[EMState, RoundInfo]:
-    """Generate rules, fit the predictor, select rules, teach a copy of the generator."""
+    """Generate rules, fit the predictor, select rules, and train a copy of the generator on them."""
     seed = config.seed * 1000 + state.round + 1
     rules, log_prior = generate(state.generator, graph, config, seed, threads, edits)
     queries = training_queries(graph, config.em.queries_per_relation, seed)
@@ -91,7 +91,7 @@ def generate(
     threads: int = 1,
     edits: Edits | None = None,
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """N rules per relation and their log-probabilities, by beam search or by sampling; then pinned ones."""
+    """N rules per relation and their log-probabilities, by beam search or sampling, then the pinned rules."""
     relations = np.arange(2 * graph.num_relations)
     banned = None if edits is None else edits.banned
     found: RankedRules | SampledRules
@@ -126,7 +126,7 @@ class Selection:
 def _replayed(
     state: EMState, rules: RuleSet, selections: NDArray[np.float64], replay: bool
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """This round's selected rules as shares of their head's selections, with earlier rounds' added."""
+    """This round's selected rules as shares of their head's selections, plus those of earlier rounds."""
     totals = np.bincount(rules.heads, selections, minlength=int(rules.heads.max(initial=0)) + 1)
     shares = selections / np.maximum(totals[rules.heads], 1e-300)
     if not replay or not len(state.selected):

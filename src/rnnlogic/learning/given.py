@@ -1,4 +1,4 @@
-"""What people want of the rules of a fit: given, pinned and banned ones. Free of torch."""
+"""What users require of the rules of a fit: given, pinned and banned rules. Needs no torch."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LogProb = Callable[[RuleSet], NDArray[np.float64]]
 
 
 class GivenRules(NamedTuple):
-    """Rules in the ids of a vocabulary, with what their source says about them."""
+    """Rules in the ids of a vocabulary, with the figures of their source."""
 
     rules: RuleSet
     weights: NDArray[np.float64] | None = None  # [n]; None unless the source has a weight for every rule
     log_prior: NDArray[np.float64] | None = None  # [n] under the generator of the run they come from
-    notes: tuple[str, ...] = ()  # what was dropped, as lines for people
+    notes: tuple[str, ...] = ()  # readable lines about what was dropped
     feature: Feature | None = None  # what the weights multiply, if a run learned them
 
 
@@ -34,7 +34,7 @@ NOTHING_GIVEN = GivenRules(RuleSet.from_rules([]))
 
 
 class Edits(NamedTuple):
-    """What people want of the rules of a fit."""
+    """What users require of the rules of a fit."""
 
     pinned: RuleSet  # take part in every round, and are among the final rules
     banned: Banned  # never take part
@@ -43,7 +43,7 @@ class Edits(NamedTuple):
     def with_pinned(
         self, rules: RuleSet, log_prob: NDArray[np.float64], log_prob_of: LogProb
     ) -> tuple[RuleSet, NDArray[np.float64]]:
-        """Rules [n], and after them the pinned ones that are missing, with log-probabilities."""
+        """Rules [n] followed by the pinned rules that are missing, with log-probabilities."""
         missing = RuleSet.from_rules(rule for rule in self.pinned if rule not in rules)
         if not len(missing):
             return rules, log_prob
@@ -66,10 +66,10 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
     banned = Banned.from_text(config.banned, vocab)
     pinned = RuleSet.from_rules(parse_pinned(text, vocab) for text in config.pinned)
     for i in np.flatnonzero(banned.mask(pinned)):
-        raise RuleError(f"{format_rule(pinned[i], vocab)} is pinned and banned; drop one of the two")
+        raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and banned; remove one of the two")
     pinned = banned.keep(given.rules) | pinned
     if not config.generate and not len(pinned):
-        raise RuleError("there are no rules to weigh: give some (--rules FILE), or let the fit generate them")
+        raise RuleError("no rules to learn weights for: give some (--rules FILE) or drop --no-generate")
     if config.generate:
         _require_writable(pinned, config.max_length, vocab)
     are_known = pinned == given.rules and given.feature == config.predictor.feature
@@ -77,12 +77,12 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
 
 
 def _require_writable(rules: RuleSet, max_length: int, vocab: Vocab) -> None:
-    """Refuse rules that the generator cannot write, as they have no probability."""
+    """Refuse rules that the generator cannot write: they have no probability."""
     for rule in rules:
         if len(rule.body) > max_length:
-            problem = f"is longer than max_length={max_length}; raise that"
+            problem = f"is longer than max_length={max_length}; raise it"
         elif not rule.body or rule.is_trivial:
-            problem = "has an empty or trivial body; leave it out"
+            problem = "has an empty or trivial body; remove it"
         else:
             continue
-        raise RuleError(f"{format_rule(rule, vocab)} {problem}, or only weigh the given ones (--no-generate)")
+        raise RuleError(f"{format_rule(rule, vocab)} {problem}, or generate no other rules (--no-generate)")

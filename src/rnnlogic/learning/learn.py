@@ -44,14 +44,14 @@ def learn(
     embedding: Scorer | None = None,
     given: GivenRules = NOTHING_GIVEN,
 ) -> Learned:
-    """Learn rules and a predictor on them; stages found in the store are not done again.
+    """Learn rules and fit a predictor on them; stages found in the store are skipped.
 
-    No EM round is begun after `deadline` (a value of time.monotonic()). Given rules are pinned; without
-    `config.generate` they and the pinned ones are all there is.
+    No EM round starts after `deadline` (a value of time.monotonic()). Given rules are pinned; without
+    `config.generate` the fit uses only these and the rules pinned in the settings.
     """
     edits = edits_of(config, given, dataset.vocab)
     job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
-    with torch_threads(1):  # its sums depend on the number of threads; ours do not
+    with torch_threads(1):  # torch's sums depend on the number of threads; ours do not
         return job.compact(*job.full(*job.rules(deadline)))
 
 
@@ -132,7 +132,7 @@ class _Job:
         return Learned(predictor, log_prior[places], statistics.support, statistics.confidence)
 
     def kept(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
-        """What a stage has made; made now if it is not in the store."""
+        """The result of a stage: from the store, or made now and kept there."""
         saved = self.store.load(stage)
         if saved is None:
             saved = make()
@@ -140,7 +140,7 @@ class _Job:
         return saved
 
     def rules(self, deadline: float | None) -> tuple[RuleSet, NDArray[np.float64]]:
-        """The rules to use and their log-probabilities, nan for those that are only given."""
+        """The rules to use and their log-probabilities; nan for rules that were only given."""
         if not self.config.generate:
             return self.edits.pinned, np.full(len(self.edits.pinned), np.nan)
         saved = self.kept("rules", lambda: self.generated(deadline))
@@ -157,7 +157,7 @@ class _Job:
         return pack_rules(rules) | {"log_prior": log_prior}
 
     def start(self) -> EMState:
-        """What the first round starts from; replayed, the mined rules count like what a round selected."""
+        """What the first round starts from; with replay, mined rules count as the selection of a round."""
         no_rules = RuleSet.from_rules([]), np.zeros(0)
         if not self.config.em.replay and not self.config.generator.pretrain_steps:  # no use for mined rules
             return EMState(0, new_generator(self.dataset, self.config), *no_rules)
@@ -184,7 +184,7 @@ class _Job:
             if not statistics.support.any():
                 raise RNNLogicError(
                     "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
-                    "less; to weigh given ones alone, --rules FILE --no-generate"
+                    "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"
                 )
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
@@ -193,7 +193,7 @@ class _Job:
         return unpack_rules(saved), saved["quality"]
 
     def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:
-        """A generator that imitates the mined rules, each as likely as its quality."""
+        """A generator pre-trained on the mined rules, weighted by their quality."""
         settings = self.config.generator
         generator = new_generator(self.dataset, self.config)
         saved = self.store.load("pretrained")
@@ -217,8 +217,8 @@ class _Job:
     def rounds(self, state: EMState, deadline: float | None) -> RuleGenerator:
         """EM (or REINFORCE) rounds; returns the best generator by validation MRR.
 
-        A round measures the rules it begins with and then teaches the generator. What the last round has
-        taught is kept if that round measured best; else the generator that the best round began with.
+        A round evaluates the rules of the generator it starts with, then trains that generator. If the last
+        round is the best, its trained generator is returned; else the one that the best round started with.
         """
         em = self.config.em
         best, best_round, best_generator = -1.0, 0, state.generator
@@ -237,7 +237,7 @@ class _Job:
         return state.generator if best_round == state.round else best_generator
 
     def one_round(self, state: EMState, number: int) -> Arrays:
-        """Do one round and save it."""
+        """Run one round and save its result."""
         started = time.perf_counter()
         stage = f"round {number}/{self.config.em.rounds}"
         graph = self.dataset.graph("train")
@@ -261,13 +261,16 @@ class _Job:
     def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
         """Validation MRR of weighted rules, on a sample if the split is large."""
         if not len(self.dataset.valid):
-            raise RNNLogicError("the dataset has no validation facts: EM cannot tell which round is best")
+            raise RNNLogicError(
+                "the dataset has no validation facts, by which EM chooses its best round; "
+                "`rnnlogic data split` makes a validation set"
+            )
         values = self.predictor.values(rules, self.config, self.embedding)
         scorer, most = values.scorer(weights, self.config.threads), self.config.em.valid_facts
         return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
 
     def note(self, stage: str, started: float, **figures: Any) -> None:
-        """Log figures of a stage with its seconds."""
+        """Log a stage: its figures and its duration."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
 
 
@@ -297,7 +300,7 @@ def pack_generator(generator: RuleGenerator) -> Arrays:
 
 
 def with_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]) -> RuleGenerator:
-    """A generator of the same sizes with parameters packed by `pack_generator`."""
+    """A generator of the same sizes with the parameters that `pack_generator` packed."""
     prefix, other = "generator.", copy.deepcopy(generator)
     state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
     other.load_state_dict(state)

@@ -1,4 +1,4 @@
-"""What a fit leaves behind, and where its finished stages are kept; free of torch."""
+"""The result of a fit, and where its finished stages are kept; needs no torch."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Learned:
     predictor: Predictor
     log_prior: NDArray[np.float64]  # [n] log-probability under the generator; nan for rules given by hand
     support: NDArray[np.int64]  # [n] training queries whose answer the rule reaches, own fact hidden
-    confidence: NDArray[np.float64]  # [n] support / (support + results that are no known answer)
+    confidence: NDArray[np.float64]  # [n] support / (support + results that are not known answers)
 
     @property
     def rules(self) -> RuleSet:
@@ -44,14 +44,14 @@ class Learned:
 
 
 class Store(Protocol):
-    """Where finished stages are kept, so that an interrupted fit resumes where it stopped."""
+    """Keeps finished stages, so that an interrupted fit resumes where it stopped."""
 
     def load(self, stage: str) -> Arrays | None:
         """What was saved for a stage; None if it is not finished."""
         ...
 
     def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the result of a stage, all or nothing."""
+        """Keep the result of a stage, whole or not at all."""
         ...
 
     def log(self, record: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ class Store(Protocol):
 
 
 class MemoryStore:
-    """A store that forgets at the end of the process."""
+    """A store in memory, for fits without a run folder."""
 
     def __init__(self) -> None:
         self.stages: dict[str, Arrays] = {}
@@ -80,7 +80,7 @@ class MemoryStore:
 
 
 def pack_learned(learned: Learned) -> Arrays:
-    """Rules, figures and what the predictor has learned, as arrays."""
+    """Rules, their figures and the predictor's parameters, as arrays."""
     figures = {name: getattr(learned, name) for name in FIGURES}
     return pack_rules(learned.rules) | figures | learned.predictor.pack()
 
@@ -88,7 +88,7 @@ def pack_learned(learned: Learned) -> Arrays:
 def unpack_learned(
     arrays: Mapping[str, NDArray[Any]], config: Config, embedding: Scorer | None = None
 ) -> Learned:
-    """What `pack_learned` packed."""
+    """The inverse of `pack_learned`."""
     figures = {name: arrays[name] for name in FIGURES}
     kind = predictor_class(config.variant)
     return Learned(kind.unpack(arrays, unpack_rules(arrays), config, embedding), **figures)

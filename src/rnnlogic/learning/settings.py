@@ -25,7 +25,7 @@ class EMSettings(Settings):
     )
     selected: int = Field(300, ge=1, description="Rules selected per training instance (paper: K = 300)")
     assignment: Literal["hard", "sample"] = Field(
-        "hard", description="The K rules of highest H, or K drawn from softmax(H); the paper has both"
+        "hard", description="The K rules with the highest H, or K drawn from softmax(H); the paper has both"
     )
     prior_weight: float = Field(0.01, ge=0, description="Weight of the generator's log-probability inside H")
     replay: bool = Field(
