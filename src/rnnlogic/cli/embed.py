@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.fit import stoppable
-from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.options import (
+    AsJson,
+    ColumnsOption,
+    LabelsOption,
+    QueryOption,
+    SepOption,
+    load_named,
+    print_notes,
+)
 from rnnlogic.cli.output import print_json, print_pairs, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -27,6 +35,10 @@ def embed(
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
     ] = None,
+    columns: ColumnsOption = None,
+    sep: SepOption = None,
+    labels: LabelsOption = None,
+    query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: Annotated[
@@ -44,10 +56,10 @@ def embed(
 
     Run the same command again to resume a training that was stopped.
     """
-    from rnnlogic.data.dataset import load_dataset
     from rnnlogic.embeddings.files import is_finished
 
-    dataset = load_dataset(name)
+    dataset = load_named(name, columns, sep, labels, query)
+    print_notes(dataset, err=True)
     settings = _settings(dataset, dim, changes or [], seed)
     was_finished = is_finished(output) and not restart
     with stoppable("run the same command again to resume"), StageProgress() as progress:

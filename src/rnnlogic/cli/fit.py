@@ -11,8 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.options import AsJson, BanOption
-from rnnlogic.cli.output import print_json, print_pairs
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.cli.frontier import HEADERS, frontier_rows
+from rnnlogic.cli.options import (
+    AsJson,
+    BanOption,
+    ColumnsOption,
+    LabelsOption,
+    QueryOption,
+    SepOption,
+    load_named,
+    print_notes,
+)
+from rnnlogic.cli.output import print_json, print_pairs, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -55,6 +66,16 @@ def fit(
         list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
     ] = None,
     ban: BanOption = None,
+    compact: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NUMBER|off", help="At most NUMBER rules per relation and direction; off: the full model."
+        ),
+    ] = None,
+    columns: ColumnsOption = None,
+    sep: SepOption = None,
+    labels: LabelsOption = None,
+    query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: Annotated[
@@ -67,12 +88,10 @@ def fit(
 
     Run the same command again to resume a fit that was stopped.
     """
-    from rnnlogic.data.dataset import load_dataset
-
-    dataset = load_dataset(name)
-    for line in dataset.report.lines():
-        typer.echo(f"note: {line}", err=True)
-    settings = _settings(dataset, config, variant, changes or [], seed, threads)
+    dataset = load_named(name, columns, sep, labels, query)
+    print_notes(dataset, err=True)
+    wanted = [*(changes or []), *_compact_settings(compact)]
+    settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
     with stoppable("run the same command again to resume"):
@@ -136,6 +155,17 @@ def _settings(
     return override(config, wanted) if wanted else config
 
 
+def _compact_settings(text: str | None) -> list[str]:
+    """What `--compact` changes."""
+    if text is None:
+        return []
+    if text == "off":
+        return ["compact.enabled=false"]
+    if not text.isdigit() or int(text) < 1:
+        raise RNNLogicError(f"--compact {text}: expected a number of rules from 1 on, or off")
+    return [f"compact.rules={text}"]
+
+
 def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
     from rnnlogic.config import changed
 
@@ -172,8 +202,17 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
         "dataset": model.dataset.name,
         "rules": len(model.learned.rules),
         "minutes": run.about()["minutes"],
+        "frontier": _frontier(run),
         "valid": None if report is None else report["both"]["expected"],
     }
+
+
+def _frontier(run: Run) -> list[list[Any]]:
+    """The frontier that the compact model was chosen from; empty for a full model."""
+    from rnnlogic.learning.result import FRONTIER
+
+    arrays = run.load(FRONTIER)
+    return [] if arrays is None else frontier_rows(arrays)
 
 
 def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool) -> None:
@@ -183,6 +222,9 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     metrics = summary["valid"] or {}
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
+    if summary["frontier"]:
+        typer.echo("\nFewer rules, validated: the compact model is the smallest within the tolerance")
+        print_table(list(HEADERS), summary["frontier"])
     head, relation, tail = map(quote, _example(model))
     typer.echo("\nNext steps")
     typer.echo(f"  rnnlogic evaluate {folder}")

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.cli.options import AsJson, BanOption
+from rnnlogic.cli.options import (
+    AsJson,
+    BanOption,
+    ColumnsOption,
+    LabelsOption,
+    QueryOption,
+    SepOption,
+    load_named,
+    print_notes,
+)
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -36,6 +45,10 @@ def mine(
         ),
     ] = None,
     ban: BanOption = None,
+    columns: ColumnsOption = None,
+    sep: SepOption = None,
+    labels: LabelsOption = None,
+    query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     as_json: AsJson = False,
@@ -46,14 +59,15 @@ def mine(
     their own fact is hidden. Confidence: support / (support + wrong), where wrong counts results that are not
     known answers. FILE holds one rule per line, with support and confidence in a comment.
     """
-    from rnnlogic.data.dataset import load_dataset
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.table import RuleTable
 
-    dataset, config = load_dataset(name), _settings(max_length, top, smoothing, seed)
+    dataset = load_named(name, columns, sep, labels, query)
+    print_notes(dataset, err=True)
+    config = _settings(max_length, top, smoothing, seed)
     banned = Banned.from_text(ban or [], dataset.vocab, "--ban")
     with StageProgress() as progress:
         rules, statistics, joined = mine_rules(

@@ -26,13 +26,11 @@ from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.types import Teacher
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
-from rnnlogic.learning.result import FIGURES, Learned, Store, pack_learned, unpack_learned
+from rnnlogic.learning.result import FIGURES, FRONTIER, Learned, Store, pack_learned, unpack_learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
-
-FRONTIER = "frontier"  # the stage that holds the frontier of the compact model
 
 
 def learn(
@@ -101,7 +99,7 @@ class _Job:
         found = compacted(teacher, self.threads, partial(self.progress, "compact"))
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
-        self.store.save(FRONTIER, pack_frontier(found))
+        self.store.save(FRONTIER, pack_frontier(found) | {"full_rules": np.array(len(full.rules))})
         level = found.levels[found.chosen]
         self.note("compact", started, rules=level.rules, valid_mrr=level.mrr, drop=level.drop)
         return Learned(few, *(getattr(full, name)[found.rules] for name in FIGURES))

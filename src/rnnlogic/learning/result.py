@@ -16,6 +16,7 @@ from rnnlogic.predictors.base import Predictor, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
 FIGURES = ("log_prior", "support", "confidence")
+FRONTIER = "frontier"  # the stage that holds the frontier of a compact model
 
 
 @dataclass(frozen=True, eq=False)
