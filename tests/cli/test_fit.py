@@ -7,6 +7,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -256,3 +257,27 @@ def test_the_demo_shows_everything_within_100_columns(monkeypatch, capsys, tmp_p
         run("predict", "runs/demo", "--head", "antibiotic", "--relation", "treats", monkeypatch=monkeypatch)
         == 0
     )
+
+
+def test_few_rules_and_the_frontier(data, tmp_path):
+    done = CliRunner().invoke(
+        app, ["fit", data, "-o", str(tmp_path / "few"), *tiny_settings(), "--compact", "2", "--json"]
+    )
+    summary = json.loads(done.stdout)
+    rules = Run.open(tmp_path / "few").learned().rules
+    assert np.bincount(rules.heads).max() <= 2
+    assert summary["rules"] == len(rules)
+    assert summary["frontier"][0][-1] == "full model"
+    assert [row[0] for row in summary["frontier"] if row[-1] == "this run"] == [len(rules)]
+    done = CliRunner().invoke(
+        app, ["fit", data, "-o", str(tmp_path / "few"), *tiny_settings(), "--compact", "2"]
+    )
+    assert "against full" in done.stdout
+    assert "this run" in done.stdout
+    full = json.loads(
+        CliRunner().invoke(app, ["fit", data, "-o", str(tmp_path / "all"), *tiny_settings(), "--json"]).stdout
+    )
+    assert full["rules"] > len(rules)
+    assert full["frontier"] == []
+    refused = CliRunner().invoke(app, ["fit", data, "-o", str(tmp_path / "x"), "--compact", "many"])
+    assert "--compact many: expected a number of rules" in str(refused.exception)

@@ -163,7 +163,7 @@ def _compact_settings(text: str | None) -> list[str]:
         return ["compact.enabled=false"]
     if not text.isdigit() or int(text) < 1:
         raise RNNLogicError(f"--compact {text}: expected a number of rules from 1 on, or off")
-    return [f"compact.rules={text}"]
+    return ["compact.enabled=true", f"compact.rules={text}"]
 
 
 def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
