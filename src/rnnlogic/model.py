@@ -7,16 +7,17 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.explain import DETAILED, Explanation, explain
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
-from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.types import Progress, silent
 from rnnlogic.config import Config, Variant, changed, make_config
-from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
+from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
@@ -29,11 +30,11 @@ from rnnlogic.runs.embedding import Given, embedding_of, obtain_embedding, save_
 from rnnlogic.runs.folder import Run
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.completion.calibration import Calibration
+    from rnnlogic.answering.calibration.calibration import Calibration
+    from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.evaluate import Scorer
-    from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
 Part = TypeVar("Part")
@@ -117,12 +118,12 @@ class RNNLogic:
             if run is None
             else Run.start(run, data, config, restart, rule_lines(given.rules, data.vocab))
         )
-        embedding = obtain_embedding(data, config, embeddings, folder, progress or _silent)
+        embedding = obtain_embedding(data, config, embeddings, folder, progress or silent)
         if folder is not None and folder.finished:
             learned = folder.learned()
         else:
             store: Store = folder or MemoryStore()
-            learned = learn(data, config, store, progress or _silent, deadline, embedding, given)
+            learned = learn(data, config, store, progress or silent, deadline, embedding, given)
             if folder is not None:
                 folder.finish(learned)
         return self._take(data, config, learned, embedding)
@@ -137,9 +138,9 @@ class RNNLogic:
     ) -> list[Answer]:
         """The k best answers of (head, relation, ?); `relation^-1` asks for heads.
 
-        Facts that are in the evidence already are left out, or with `known="keep"` only marked. Probabilities
-        are the softmax over all candidates, which are the entities that some rule reaches, or all entities
-        where the embedding has a say of its own.
+        Facts that are in the evidence already are left out, or with `known="keep"` only marked. Candidates
+        are the entities that some rule reaches, or all entities where the embedding has a say of its own. Their
+        order is that of the scores; `probability` is the chance that the fact is true (docs/probability.md).
         """
         return self.predict_many([(head, relation)], k, evidence, known)[0]
 
@@ -154,7 +155,8 @@ class RNNLogic:
         vocab = self.dataset.vocab
         heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
         relations = np.array([vocab.relation_id(relation) for _, relation in queries], np.int32)
-        return best_answers(self.dataset.graph(evidence), vocab, self.scorer, heads, relations, k, known)
+        graph, level = self.dataset.graph(evidence), self.level(evidence)
+        return best_answers(graph, vocab, self.scorer, level, heads, relations, k, known)
 
     def explain(
         self,
@@ -218,17 +220,28 @@ class RNNLogic:
         from rnnlogic.answering.completion.complete import complete
 
         wanted = _relations(self.dataset.vocab, relation)
-        calibration, graph = self.calibration(progress), self.dataset.graph(evidence)
-        limits = min_probability, most, progress or _silent
-        return complete(graph, self.dataset.vocab, self.scorer, calibration, wanted, *limits)
+        level, graph = self.level(evidence, progress), self.dataset.graph(evidence)
+        limits = min_probability, most, progress or silent
+        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
-        """How probable proposed facts are, fitted on the validation facts; done once."""
-        from rnnlogic.answering.completion.calibration import calibrate
+        """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
+        for evidence in EVIDENCE_SPLITS:
+            self.level(cast("Evidence", evidence), progress)
+        return _fitted(self._calibration)
 
-        if self._calibration is None:
-            self._calibration = calibrate(self.dataset, self.scorer, progress or _silent, self.config.seed)
-        return self._calibration
+    def level(self, evidence: Evidence = "train", progress: Progress | None = None) -> Level:
+        """How probable facts are that this evidence does not hold."""
+        from rnnlogic.answering.calibration.calibration import Calibration, calibrate
+
+        if evidence not in EVIDENCE_SPLITS:
+            raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
+        levels = {} if self._calibration is None else self._calibration.levels
+        if evidence not in levels:
+            seed = self.config.seed
+            made = calibrate(self.dataset, self.scorer, progress or silent, seed, [evidence])
+            self._calibration = Calibration(levels | made.levels)
+        return _fitted(self._calibration).levels[evidence]
 
     def on(self, graph: Any) -> RNNLogic:
         """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
@@ -340,7 +353,3 @@ def _fitted(part: Part | None) -> Part:
     if part is None:
         raise RNNLogicError("the model is not fitted yet; call fit(dataset) or RNNLogic.load(folder)")
     return part
-
-
-def _silent(stage: str, done: int, total: int, note: str) -> None:
-    del stage, done, total, note

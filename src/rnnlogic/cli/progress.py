@@ -27,7 +27,7 @@ class StageProgress:
     ) -> None:
         self._view.stop()
 
-    def __call__(self, stage: str, done: int, total: int, note: str) -> None:
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """`done` of `total` pieces of a stage are done; the note is the current metric, or empty."""
         self._view.show(stage, done, total, note)
 
