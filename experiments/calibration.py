@@ -1,11 +1,15 @@
 """Are stated probabilities right? Compares them with the test facts of finished runs.
 
-    python experiments/calibration.py RUN ... [--json] [--figure docs/figures/reliability.png] [--questions 4000]
+    python experiments/calibration.py RUN ... [--json] [--figure docs/figures/reliability.png]
 
-For every run and for evidence train and train+valid the first ten new answers of two sets of questions are
-looked at: questions that test facts ask, (head, relation, ?) and (tail, relation^-1, ?), and a random sample of
-all questions, weighted so that it stands for all. An answer is true if it is a fact that was held back from the
-evidence: valid or test for evidence train, test for train+valid. Probabilities are fitted without a look at test.
+For evidence train and train+valid, two sets of answers are looked at:
+
+    proposals   all that `rnnlogic complete` lists: every question is asked, whether it has an answer or not
+    test facts  the first ten new answers of the questions that test facts ask, (head, relation, ?) and
+                (tail, relation^-1, ?); they surely have an answer, which the probability does not know
+
+An answer is true if it is a fact that was held back from the evidence: valid or test for evidence train, test
+for train+valid. Probabilities are fitted without a look at test.
 """
 
 from __future__ import annotations
@@ -20,18 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.answering.calibration.calibration import calibrate
-from rnnlogic.answering.calibration.level import Level, relations_with_rules
-from rnnlogic.answering.calibration.reliability import LEAST, Reliability, reliability
-from rnnlogic.answering.calibration.sample import Questions, draw_questions
+from rnnlogic.answering.calibration.level import Level
+from rnnlogic.answering.calibration.reliability import LEAST, reliability
 from rnnlogic.answering.calibration.standing import new_answers, straight, turned
+from rnnlogic.answering.completion.complete import proposed_facts
 from rnnlogic.base.types import silent
 from rnnlogic.data.dataset import Dataset, Evidence
-from rnnlogic.data.graph import Graph
+from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.scorer import AnswerScorer
 
 FIRST = 10  # answers of each question
 SEED = 1
+PROPOSALS = 30_000  # more than have a probability of .1
+Stated = tuple[Triples, NDArray[np.float64]]  # facts [n, 3], probabilities [n]
 EVIDENCES: tuple[Evidence, ...] = ("train", "train+valid")
 
 
@@ -44,16 +50,23 @@ def measure(folder: Path, most: int) -> list[dict[str, Any]]:
         level = calibrate(model.dataset, model.scorer, silent, model.config.seed, [evidence]).levels[evidence]
         seconds = time.process_time() - started
         graph = model.dataset.graph(evidence)
-        for name, asked in _questions(model.dataset, graph, model.scorer, most).items():
-            found = _compare(model.dataset, evidence, graph, model.scorer, level, asked)
+        true = _held_back(model.dataset, evidence)
+        populations = {
+            "proposals": _proposals(graph, model.scorer, level),
+            "test facts": _answers(model.dataset, graph, model.scorer, level, most),
+        }
+        for name, (facts, probability) in populations.items():
+            is_true = np.array([tuple(fact) in true for fact in facts.tolist()], float)
+            found = reliability(probability, is_true, np.ones(len(facts)))
             rows.append(
                 {
                     "dataset": model.dataset.name,
                     "evidence": evidence,
-                    "questions": name,
+                    "answers": name,
                     "error": found.error,
-                    "error of all": found.error_from(0.0),
-                    "answers from .1 on": sum(one.facts for one in found.bins if one.low >= LEAST - 1e-9),
+                    "from .1 on": int((probability >= LEAST).sum()),
+                    "said true": float(probability[probability >= LEAST].sum()),
+                    "true": float(is_true[probability >= LEAST].sum()),
                     "error on valid": level.reliability.error,
                     "CPU s": seconds,
                     "bins": found.as_list(),
@@ -62,33 +75,27 @@ def measure(folder: Path, most: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _questions(dataset: Dataset, graph: Graph, scorer: AnswerScorer, most: int) -> dict[str, Questions]:
-    """Questions of test facts, each once, and a random sample of all."""
-    random, num_relations = np.random.default_rng(SEED), graph.num_relations
-    pairs = np.concatenate([dataset.test, turned(dataset.test, num_relations)])[:, :2]
-    pairs = random.permutation(np.unique(pairs, axis=0))[:most]
-    asked = Questions(pairs[:, 0], pairs[:, 1].astype(np.int64), np.ones(len(pairs)))
-    relations = relations_with_rules(scorer.rules, np.arange(num_relations), num_relations)
-    return {"of test facts": asked, "any": draw_questions(graph, relations, most, random)}
+def _held_back(dataset: Dataset, evidence: Evidence) -> set[tuple[int, ...]]:
+    parts = [dataset.test] if evidence == "train+valid" else [dataset.valid, dataset.test]
+    return set(map(tuple, np.concatenate(parts).tolist()))
 
 
-def _compare(
-    dataset: Dataset, evidence: Evidence, graph: Graph, scorer: AnswerScorer, level: Level, asked: Questions
-) -> Reliability:
-    """Probabilities of the first answers beside the truth."""
-    facts, weights = [], []
-    for block in new_answers(graph, scorer, asked.head, asked.relation):
+def _proposals(graph: Graph, scorer: AnswerScorer, level: Level) -> Stated:
+    """All facts that are proposed, with their probabilities; the least probable are left out."""
+    return proposed_facts(graph, scorer, level, range(graph.num_relations), PROPOSALS, silent)
+
+
+def _answers(dataset: Dataset, graph: Graph, scorer: AnswerScorer, level: Level, most: int) -> Stated:
+    """The first answers of questions that test facts ask, with their probabilities."""
+    pairs = np.concatenate([dataset.test, turned(dataset.test, graph.num_relations)])[:, :2]
+    pairs = np.random.default_rng(SEED).permutation(np.unique(pairs, axis=0))[:most]
+    facts = []
+    for block in new_answers(graph, scorer, *pairs.T):
         order = np.lexsort((block.entity, -block.features[:, 0], block.question))
         first = order[_places(block.question[order]) < FIRST]
-        question = block.question[first]
-        facts.append(np.stack([asked.head[question], asked.relation[question], block.entity[first]], axis=1))
-        weights.append(asked.weight[question])
-    found = straight(np.concatenate(facts).astype(np.int32), graph.num_relations)
-    weight = np.concatenate(weights)
-    held_back = [dataset.test] if evidence == "train+valid" else [dataset.valid, dataset.test]
-    true = set(map(tuple, np.concatenate(held_back).tolist()))
-    is_true = np.array([tuple(fact) in true for fact in found.tolist()], float)
-    return reliability(level.probabilities(graph, scorer, found), is_true, weight)
+        facts.append(np.column_stack([pairs[block.question[first]], block.entity[first]]))
+    found = straight(np.concatenate(facts), graph.num_relations)
+    return found, level.probabilities(graph, scorer, found)
 
 
 def _places(question: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -115,9 +122,9 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
             if (row["dataset"], row["evidence"]) == panel:
                 bins = row["bins"]
                 points = [one["predicted"] for one in bins], [one["observed"] for one in bins]
-                place.plot(*points, marker="o", markersize=3, label=f"{row['questions']}: {row['error']:.3f}")
+                place.plot(*points, marker="o", markersize=3, label=f"{row['answers']}: {row['error']:.3f}")
         place.set(title=f"{panel[0]}, evidence {panel[1]}", xlabel="stated", ylabel="true", aspect="equal")
-        place.legend(title="error, questions", fontsize=7, title_fontsize=7)
+        place.legend(title="answers: error", fontsize=7, title_fontsize=7)
     figure.tight_layout()
     figure.savefig(path, dpi=120)
 
@@ -130,7 +137,7 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--figure", type=Path)
-    parser.add_argument("--questions", type=int, default=4000, help="of each set at most")
+    parser.add_argument("--questions", type=int, default=3000, help="of test facts, at most")
     options = parser.parse_args()
     rows = [row for folder in options.runs for row in measure(folder, options.questions)]
     if options.figure:

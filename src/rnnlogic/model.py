@@ -15,7 +15,8 @@ from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.explain import DETAILED, Explanation, explain
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.base.types import Progress, silent
+from rnnlogic.base.types import Progress as StageProgress
+from rnnlogic.base.types import silent
 from rnnlogic.config import Config, Variant, changed, make_config
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Progress as EvaluationProgress
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.evaluate import Scorer
+    from rnnlogic.learning.learn import Progress
     from rnnlogic.learning.result import Learned, Store
 
 Part = TypeVar("Part")
@@ -139,8 +141,8 @@ class RNNLogic:
         """The k best answers of (head, relation, ?); `relation^-1` asks for heads.
 
         Facts that are in the evidence already are left out, or with `known="keep"` only marked. Candidates
-        are the entities that some rule reaches, or all entities where the embedding has a say of its own. Their
-        order is that of the scores; `probability` is the chance that the fact is true (docs/probability.md).
+        are the entities that some rule reaches, or all entities where the embedding has a say too. They come
+        by score; `probability` is the chance that the fact is true (docs/probability.md).
         """
         return self.predict_many([(head, relation)], k, evidence, known)[0]
 
@@ -211,7 +213,7 @@ class RNNLogic:
         min_probability: float = 0.0,
         most: int = 1000,
         evidence: Evidence = "all",
-        progress: Progress | None = None,
+        progress: StageProgress | None = None,
     ) -> Iterator[NewFact]:
         """The most probable facts that the evidence does not hold, best first, each with a reason.
 
@@ -224,13 +226,13 @@ class RNNLogic:
         limits = min_probability, most, progress or silent
         return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
 
-    def calibration(self, progress: Progress | None = None) -> Calibration:
+    def calibration(self, progress: StageProgress | None = None) -> Calibration:
         """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
         for evidence in EVIDENCE_SPLITS:
             self.level(cast("Evidence", evidence), progress)
         return _fitted(self._calibration)
 
-    def level(self, evidence: Evidence = "train", progress: Progress | None = None) -> Level:
+    def level(self, evidence: Evidence = "train", progress: StageProgress | None = None) -> Level:
         """How probable facts are that this evidence does not hold."""
         from rnnlogic.answering.calibration.calibration import Calibration, calibrate
 

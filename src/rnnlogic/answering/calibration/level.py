@@ -1,7 +1,8 @@
 """Probabilities for one kind of evidence: how many facts are missing depends on what is known.
 
-The cases are facts that the rules were not fitted to. Where the evidence holds them, each is hidden in turn,
-so that the rules see it as they would see a missing fact. Each case stands for its share of all missing facts.
+The cases are facts that the rules were not fitted to. Where the evidence holds them, each is hidden in
+turn, so that the rules see it as they would see a missing fact. Each case stands for its share of all that
+are missing.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from rnnlogic.predictors.loglinear.scorer import AnswerScorer
 from rnnlogic.rules.ruleset import RuleSet
 
 CASES = 1500  # facts hidden
-WORK = 2e7  # questions times rules that answer them, to see what is proposed
-QUESTIONS = (2000, 15_000)  # but at least and at most so many questions
+WORK = 5e7  # questions times rules that answer them, to see what is proposed
+QUESTIONS = (2000, 24_000)  # but at least and at most so many questions
 LOOKS = 5000  # proposals that are asked for both ways
 HIGHEST = 0.999  # nothing is certain
 
@@ -150,7 +151,7 @@ def relations_with_rules(
 
 
 def _each_way(cases: Rows, num_relations: int) -> Rows:
-    """One row for each question that reaches a case, with the features and the relation (0..2R-1) of the question."""
+    """One row for each question that reaches a case, with its features and its relation (0..2R-1)."""
     width = len(FEATURES)
     reached = [cases.features[:, 2 * width + way] > 0 for way in (0, 1)]
     features = [

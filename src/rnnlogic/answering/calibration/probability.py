@@ -2,8 +2,12 @@
 
 Nobody can tell a true fact that is missing from a false one, so nothing is labelled. Two things are known:
 how true missing facts look (the cases: facts that were hidden, which stand for all that are missing), and how
-proposals look as a whole, true and false. Where n of N proposals with the same features are true, a row drawn
-from cases and proposals together is a case with chance n / (n + N) = p / (1 + p). This likelihood is maximised.
+proposals look as a whole, true and false. Where n of N proposals with the same features are true, a row
+drawn from cases and proposals together is a case with chance n / (n + N) = p / (1 + p). The likelihood of
+that is maximised.
+
+(Matching the sums over cases, as the plain logistic loss would, was tried and is not robust: where by chance
+there are more cases than proposals, it says 1.)
 """
 
 from __future__ import annotations

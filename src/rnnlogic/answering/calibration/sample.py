@@ -27,7 +27,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.scorer import AnswerScorer
 
 LIKELY, OTHERS = 3.0, 1.0  # facts kept of a question: about so many by their softmax, and so many at random
-ANYWHERE, BY_RELATION, BY_HEAD, BY_TAIL = SHARES = (0.15, 0.15, 0.35, 0.35)  # of the questions
+ANYWHERE, BY_RELATION, BY_HEAD, BY_TAIL = SHARES = (0.25, 0.35, 0.2, 0.2)  # of the questions
 LEAST = 1e-6  # a proposal counts as at least so probable when a few are chosen
 Facts = NDArray[np.int32]  # [n, 3]
 

@@ -65,13 +65,8 @@ def complete(
     this question alone, SPARE times as many as wanted, are then asked for the other way round too, and ranked
     by the probability that follows from both.
     """
-    chosen = Shortlist(max(SPARE * most, LEAST_SPARE))
-    answered = set(scorer.rules.head_relations().tolist())
-    wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
-    for done, relation in enumerate(wanted):
-        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress)
-    facts = chosen.facts()
-    probability = _probabilities(graph, scorer, level, facts, progress)
+    number = max(SPARE * most, LEAST_SPARE)
+    facts, probability = proposed_facts(graph, scorer, level, relations, number, progress)
     best = np.lexsort((facts[:, 2], facts[:, 0], facts[:, 1], -probability))
     best = best[probability[best] >= min_probability][:most]
     for done, i in enumerate(best.tolist(), 1):
@@ -89,17 +84,28 @@ def complete(
         )
 
 
-def _probabilities(
-    graph: Graph, scorer: AnswerScorer, level: Level, facts: Triples, progress: Progress
-) -> NDArray[np.float64]:
-    """Of all facts [n, 3], relation by relation."""
+def proposed_facts(
+    graph: Graph,
+    scorer: AnswerScorer,
+    level: Level,
+    relations: Sequence[int],
+    number: int,
+    progress: Progress,
+) -> tuple[Triples, NDArray[np.float64]]:
+    """The `number` best new facts [n, 3] by the question that proposes them, and their probabilities [n]."""
+    chosen = Shortlist(number)
+    answered = set(scorer.rules.head_relations().tolist())
+    wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
+    for done, relation in enumerate(wanted):
+        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress)
+    facts = chosen.facts()
     probability = np.zeros(len(facts))
-    relations = np.unique(facts[:, 1])
-    for done, relation in enumerate(relations.tolist(), 1):
+    present = np.unique(facts[:, 1])
+    for done, relation in enumerate(present.tolist(), 1):
         rows = facts[:, 1] == relation
         probability[rows] = level.probabilities(graph, scorer, facts[rows])
-        progress("second look", done, len(relations), "")
-    return probability
+        progress("second look", done, len(present), "")
+    return facts, probability
 
 
 def strongest_reason(
