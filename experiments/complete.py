@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlogic.answering.completion.probability import reliability
+from rnnlogic.answering.calibration.reliability import reliability
 from rnnlogic.model import RNNLogic
 
 CUTS = (100, 1000)
@@ -27,7 +27,7 @@ def measure(folder: Path) -> dict[str, Any]:
     """Precision of the first proposals, calibration error, and time."""
     model = RNNLogic.load(folder)
     data, started, before = model.dataset, time.monotonic(), _cpu_seconds()
-    calibration = model.calibration()
+    level = model.level("train")
     facts = list(model.complete(most=max(CUTS), evidence="train"))
     seconds, cpu = time.monotonic() - started, _cpu_seconds() - before
     names, held_out = data.vocab, np.concatenate([data.valid, data.test]).tolist()
@@ -40,7 +40,7 @@ def measure(folder: Path) -> dict[str, Any]:
         **{f"precision@{cut}": float(is_true[:cut].mean()) for cut in CUTS},
         **{f"predicted@{cut}": float(probability[:cut].mean()) for cut in CUTS},
         "error_on_proposals": checked.error,
-        "error_on_valid": calibration.reliability.error,
+        "error_on_valid": level.reliability.error,
         "seconds": seconds,
         "cpu_seconds": cpu,
     }

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.answering.tables import Listed
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
-from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.types import Progress, Tick, silent
 from rnnlogic.config import Config, Variant, changed, make_config, preset_for
-from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
+from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import edits_of, generating
@@ -32,7 +32,8 @@ from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.completion.calibration import Calibration
+    from rnnlogic.answering.calibration.calibration import Calibration
+    from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.base.types import Progress
     from rnnlogic.data.vocab import Vocab
@@ -137,9 +138,9 @@ class RNNLogic:
     ) -> list[Answer]:
         """The k best answers of (head, relation, ?); `relation^-1` asks for heads.
 
-        Facts that are in the evidence already are left out, or with `known="keep"` only marked. Probabilities
-        are the softmax over all candidates, which are the entities that some rule reaches, or all entities
-        where the embedding has a say of its own.
+        Facts that are in the evidence already are left out, or with `known="keep"` only marked. Candidates
+        are the entities that some rule reaches, or all entities where the embedding has a say too. They come
+        by score; `probability` is the chance that the fact is true (docs/probability.md).
         """
         return self.predict_many([(head, relation)], k, evidence, known)[0]
 
@@ -154,8 +155,8 @@ class RNNLogic:
         vocab = self.dataset.vocab
         heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
         relations = np.array([vocab.relation_id(relation) for _, relation in queries], np.int32)
-        graph = self.dataset.graph(evidence)
-        found = best_answers(graph, vocab, self.scorer, heads, relations, k, known)
+        graph, level = self.dataset.graph(evidence), self.level(evidence)
+        found = best_answers(graph, vocab, self.scorer, level, heads, relations, k, known)
         return [Listed(answers) for answers in found]
 
     @overload
@@ -251,17 +252,28 @@ class RNNLogic:
         from rnnlogic.answering.completion.complete import complete
 
         wanted = _relations(self.dataset.vocab, relation)
-        calibration, graph = self.calibration(progress), self.dataset.graph(evidence)
+        level, graph = self.level(evidence, progress), self.dataset.graph(evidence)
         limits = min_probability, most, progress or silent
-        return complete(graph, self.dataset.vocab, self.scorer, calibration, wanted, *limits)
+        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
-        """How probable proposed facts are, fitted on the validation facts; done once."""
-        from rnnlogic.answering.completion.calibration import calibrate
+        """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
+        for evidence in EVIDENCE_SPLITS:
+            self.level(cast("Evidence", evidence), progress)
+        return _fitted(self._calibration)
 
-        if self._calibration is None:
-            self._calibration = calibrate(self.dataset, self.scorer, progress or silent, self.config.seed)
-        return self._calibration
+    def level(self, evidence: Evidence = "train", progress: Progress | None = None) -> Level:
+        """How probable facts are that this evidence does not hold."""
+        from rnnlogic.answering.calibration.calibration import Calibration, calibrate
+
+        if evidence not in EVIDENCE_SPLITS:
+            raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
+        levels = {} if self._calibration is None else self._calibration.levels
+        if evidence not in levels:
+            seed = self.config.seed
+            made = calibrate(self.dataset, self.scorer, progress or silent, seed, [evidence])
+            self._calibration = Calibration(levels | made.levels)
+        return _fitted(self._calibration).levels[evidence]
 
     def on(self, graph: Any) -> RNNLogic:
         """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.

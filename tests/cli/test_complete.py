@@ -89,7 +89,7 @@ def test_json_summary_with_reliability(folder, model, tmp_path, monkeypatch, cap
     assert run("complete", folder, "-o", str(path), *TRAIN, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["facts"], told["evidence"]) == (9, "train")
-    assert told["calibration"] == model.calibration().as_dict()
+    assert told["calibration"] == model.level("train").as_dict()
     total = sum(fact.probability for fact in model.complete(most=9, evidence="train"))
     assert told["expected_true"] == pytest.approx(total)
 

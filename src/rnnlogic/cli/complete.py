@@ -15,7 +15,7 @@ from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.completion.calibration import Calibration
+    from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
 
 SHOWN = 5  # facts that are printed
@@ -38,8 +38,8 @@ def complete(
 ) -> None:
     """Complete a graph: write the most probable facts that it does not hold, each with a reason.
 
-    The probability is fitted on validation facts: how often facts like it turned out true when they were
-    hidden. Every fact comes with the rule that speaks most for it and one path of that rule.
+    The probability is the chance that the fact is true, the same that predict and explain show. Every fact
+    comes with the rule that speaks most for it and one path of that rule.
     """
     from rnnlogic.answering.completion.files import check_output, write_facts
 
@@ -47,12 +47,12 @@ def complete(
     model, started = load_model(run, graph), time.monotonic()
     with stoppable(f"{output} was not written"), StageProgress() as progress:
         facts = model.complete(relation, min_probability, most, evidence.value, progress)
-        written, calibration = write_facts(output, facts), model.calibration()
+        written, level = write_facts(output, facts), model.level(evidence.value)
     seconds = time.monotonic() - started
     if as_json:
-        print_json(_summary(output, written, evidence, seconds) | {"calibration": calibration.as_dict()})
+        print_json(_summary(output, written, evidence, seconds) | {"calibration": level.as_dict()})
         return
-    _print(output, written, evidence, seconds, calibration)
+    _print(output, written, evidence, seconds, level)
 
 
 def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float) -> dict[str, Any]:
@@ -66,16 +66,14 @@ def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, secon
 
 
 def _print(
-    output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float, calibration: Calibration
+    output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float, level: Level
 ) -> None:
     if facts:
         rows = [[fact.probability, fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
     typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
-    typer.echo(
-        f"\nProbabilities, fitted on validation facts (rules reach {calibration.facts:,} of "
-        f"{calibration.valid:,}) and cross-validated: calibration error {calibration.reliability.error:.3f}"
-    )
-    table = calibration.reliability.table()
-    print_table(list(table[0]), [list(row.values()) for row in table])
+    typer.echo(f"\n{level.sentence()}")
+    table = level.reliability.table()
+    if table:
+        print_table(list(table[0]), [list(row.values()) for row in table])

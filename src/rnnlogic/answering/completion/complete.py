@@ -9,16 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.answering.completion.calibration import (
-    Calibration,
-    Progress,
-    asked_direction,
-    second_look,
-    turned,
-    two_way_features,
-)
-from rnnlogic.answering.completion.candidates import FEATURES, candidates
+from rnnlogic.answering.calibration.level import Level, asked_direction
+from rnnlogic.answering.calibration.standing import new_answers, straight
 from rnnlogic.answering.explain import named_facts
+from rnnlogic.base.types import Progress
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path, paths
@@ -59,7 +53,7 @@ def complete(
     graph: Graph,
     vocab: Vocab,
     scorer: AnswerScorer,
-    calibration: Calibration,
+    level: Level,
     relations: Sequence[int],
     min_probability: float,
     most: int,
@@ -71,13 +65,8 @@ def complete(
     this question alone, SPARE times as many as wanted, are then asked for the other way round too, and ranked
     by the probability that follows from both.
     """
-    chosen = Shortlist(max(SPARE * most, LEAST_SPARE))
-    for done, relation in enumerate(relations):
-        _propose(graph, scorer, calibration, relation, chosen, done, len(relations), progress)
-    facts, one_way = chosen.facts(), chosen.features()
-    back, is_reached = second_look(graph, scorer, facts, progress, "second look")
-    features = two_way_features(one_way, back, is_reached)
-    probability = calibration.both_ways.probabilities(features, facts[:, 1])
+    number = max(SPARE * most, LEAST_SPARE)
+    facts, probability = proposed_facts(graph, scorer, level, relations, number, progress)
     best = np.lexsort((facts[:, 2], facts[:, 0], facts[:, 1], -probability))
     best = best[probability[best] >= min_probability][:most]
     for done, i in enumerate(best.tolist(), 1):
@@ -93,6 +82,30 @@ def complete(
             None if path is None else path.text(vocab, labels=False),
             () if path is None else tuple(named_facts(path, vocab)),
         )
+
+
+def proposed_facts(
+    graph: Graph,
+    scorer: AnswerScorer,
+    level: Level,
+    relations: Sequence[int],
+    number: int,
+    progress: Progress,
+) -> tuple[Triples, NDArray[np.float64]]:
+    """The `number` best new facts [n, 3] by the question that proposes them, and their probabilities [n]."""
+    chosen = Shortlist(number)
+    answered = set(scorer.rules.head_relations().tolist())
+    wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
+    for done, relation in enumerate(wanted):
+        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress)
+    facts = chosen.facts()
+    probability = np.zeros(len(facts))
+    present = np.unique(facts[:, 1])
+    for done, relation in enumerate(present.tolist(), 1):
+        rows = facts[:, 1] == relation
+        probability[rows] = level.probabilities(graph, scorer, facts[rows])
+        progress("second look", done, len(present), "")
+    return facts, probability
 
 
 def strongest_reason(
@@ -119,12 +132,12 @@ class Shortlist:
 
     def __init__(self, size: int) -> None:
         self._size, self._held, self._least = size, 0, -np.inf
-        self._parts: list[tuple[NDArray[np.float64], Triples, NDArray[np.float64]]] = []
+        self._parts: list[tuple[NDArray[np.float64], Triples]] = []
 
-    def add(self, values: NDArray[np.float64], facts: Triples, features: NDArray[np.float64]) -> None:
-        """Offer facts [n, 3] with their values [n] and features [n, f]; of equal ones the first stay."""
+    def add(self, values: NDArray[np.float64], facts: Triples) -> None:
+        """Offer facts [n, 3] with their values [n]; of equal ones the first stay."""
         kept = values > self._least
-        self._parts.append((values[kept], facts[kept], features[kept]))
+        self._parts.append((values[kept], facts[kept]))
         self._held += int(kept.sum())
         if self._held > 2 * self._size:
             self._cut()
@@ -134,16 +147,11 @@ class Shortlist:
         self._cut()
         return self._parts[0][1]
 
-    def features(self) -> NDArray[np.float64]:
-        """Their features [n, f]."""
-        self._cut()
-        return self._parts[0][2]
-
     def _cut(self) -> None:
-        none = (np.empty(0), np.empty((0, 3), np.int32), np.empty((0, len(FEATURES))))
-        values, facts, features = (np.concatenate(c) for c in zip(none, *self._parts, strict=True))
+        none = (np.empty(0), np.empty((0, 3), np.int32))
+        values, facts = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
         best = np.argsort(-values, kind="stable")[: self._size]
-        self._parts, self._held = [(values[best], facts[best], features[best])], len(best)
+        self._parts, self._held = [(values[best], facts[best])], len(best)
         if len(best) == self._size:
             self._least = float(values[best[-1]])
 
@@ -151,7 +159,7 @@ class Shortlist:
 def _propose(
     graph: Graph,
     scorer: AnswerScorer,
-    calibration: Calibration,
+    level: Level,
     relation: int,
     chosen: Shortlist,
     done: int,
@@ -162,8 +170,9 @@ def _propose(
     asked = asked_direction(scorer.rules, relation, graph.num_relations)
     for start in range(0, graph.num_entities, BLOCK):
         heads = np.arange(start, min(start + BLOCK, graph.num_entities), dtype=np.int32)
-        for block in candidates(graph, scorer, asked, heads):
-            values = calibration.one_way.logits(block.features, relation)
-            chosen.add(values, turned(asked, block, graph.num_relations), block.features)
+        for block in new_answers(graph, scorer, heads, asked):
+            values = level.one_way.logits(block.features, asked)
+            columns = (heads[block.question], np.full(len(block), asked), block.entity)
+            chosen.add(values, straight(np.stack(columns, axis=1), graph.num_relations))
         asked_so_far = done * graph.num_entities + int(heads[-1]) + 1
         progress("questions", asked_so_far, total * graph.num_entities, "")

@@ -1,12 +1,13 @@
-"""Completion by brute force: plain loops over all facts, from the dense scores of a scorer."""
+"""Calibration and completion by brute force: plain loops, from the dense scores of a scorer."""
 
 import math
 
 import numpy as np
 
-from rnnlogic.answering.completion.calibration import Calibration
-from rnnlogic.answering.completion.candidates import FEATURES, LIMIT
-from rnnlogic.answering.completion.probability import ProbabilityModel, Reliability
+from rnnlogic.answering.calibration.level import Basis, Level
+from rnnlogic.answering.calibration.probability import ProbabilityModel
+from rnnlogic.answering.calibration.reliability import Reliability
+from rnnlogic.answering.calibration.standing import FEATURES, LIMIT, WIDTH
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule
@@ -33,10 +34,12 @@ def random_model(seed: int, width: int, num_relations: int) -> ProbabilityModel:
     return ProbabilityModel(*columns, constant=float(rng.normal()))
 
 
-def random_calibration(seed: int, num_relations: int) -> Calibration:
-    one, both = len(FEATURES), 2 * len(FEATURES) + 1
-    models = random_model(seed, one, num_relations), random_model(seed + 1, both, num_relations)
-    return Calibration(*models, 0.5, Reliability(()), 1, 1)
+def random_level(seed: int, num_relations: int) -> Level:
+    models = (
+        random_model(seed, len(FEATURES), 2 * num_relations),
+        random_model(seed + 1, WIDTH, num_relations),
+    )
+    return Level("train", Basis("validation facts", 9, False), 8, 7, *models, 0.01, Reliability(()))
 
 
 def value(model: ProbabilityModel, features: list[float], relation: int) -> float:
@@ -45,6 +48,14 @@ def value(model: ProbabilityModel, features: list[float], relation: int) -> floa
     standard = [(f - m) / s for f, m, s in zip(capped, model.mean, model.scale, strict=True)]
     total = math.fsum(w * z for w, z in zip(model.weights, standard, strict=True))
     return total + model.offsets[relation] + model.constant
+
+
+def without(graph: Graph, head: int, relation: int, tail: int) -> Graph:
+    """The graph without one fact."""
+    if relation >= graph.num_relations:
+        head, relation, tail = tail, relation - graph.num_relations, head
+    facts = [fact for fact in graph.triples().tolist() if fact != [head, relation, tail]]
+    return Graph.from_triples(np.array(facts, int).reshape(-1, 3), graph.num_entities, graph.num_relations)
 
 
 def new_answers(graph, scorer, head: int, relation: int) -> dict[int, list[float]]:
@@ -63,24 +74,42 @@ def new_answers(graph, scorer, head: int, relation: int) -> dict[int, list[float
     }
 
 
+def both_ways(graph, scorer, head: int, relation: int, tail: int) -> list[float] | None:
+    """Features of a fact by both questions, the fact itself hidden; None if neither reaches it."""
+    left = without(graph, head, relation, tail)
+    there = new_answers(left, scorer, head, relation).get(tail)
+    back = new_answers(left, scorer, tail, left.inverse(relation)).get(head)
+    if there is None and back is None:
+        return None
+    nothing = [0.0] * len(FEATURES)
+    together = [0.0] * 3
+    if there and back:
+        together = [min(there[2], back[2]), max(there[2], back[2]), there[2] * back[2] / LIMIT]
+    marks = [float(there is not None), float(back is not None)]
+    return [*(there or nothing), *(back or nothing), *marks, *together]
+
+
+def probability(graph, scorer, level: Level, head: int, relation: int, tail: int) -> float:
+    """The chance of a fact, relation < R."""
+    features = both_ways(graph, scorer, head, relation, tail)
+    if features is None:
+        return level.unreached
+    return min(1 / (1 + math.exp(-value(level.both_ways, features, relation))), level.highest)
+
+
 def asked(scorer, relation: int, num_relations: int) -> int:
     """The side whose rules propose."""
     return relation if any(rule.head == relation for rule in scorer.rules) else relation + num_relations
 
 
-def complete_by_hand(graph, scorer, calibration) -> dict[tuple[int, int, int], tuple[float, float]]:
+def complete_by_hand(graph, scorer, level) -> dict[tuple[int, int, int], tuple[float, float]]:
     """{fact: (first value, probability)} of all facts that are proposed."""
     found = {}
     for relation in range(graph.num_relations):
         question = asked(scorer, relation, graph.num_relations)
-        is_forward = question == relation
-        back = graph.inverse(question)
         for first in range(graph.num_entities):
             for second, features in new_answers(graph, scorer, first, question).items():
-                other = new_answers(graph, scorer, second, back).get(first)
-                both = [*features, *(other or [0.0] * len(FEATURES)), float(other is not None)]
-                logit = value(calibration.both_ways, both, relation)
-                fact = (first, relation, second) if is_forward else (second, relation, first)
-                first_value = value(calibration.one_way, features, relation)
-                found[fact] = first_value, 1 / (1 + math.exp(-logit))
+                fact = (first, relation, second) if question == relation else (second, relation, first)
+                first_value = value(level.one_way, features, question)
+                found[fact] = first_value, probability(graph, scorer, level, *fact)
     return found

@@ -1,0 +1,1 @@
+"""The one probability: the chance that a fact is true, fitted on facts that the rules have not seen."""

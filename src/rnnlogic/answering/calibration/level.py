@@ -1,0 +1,162 @@
+"""Probabilities for one kind of evidence: how many facts are missing depends on what is known.
+
+The cases are facts that the rules were not fitted to. Where the evidence holds them, each is hidden in
+turn, so that the rules see it as they would see a missing fact. Each case stands for its share of all that
+are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.answering.calibration.probability import (
+    ProbabilityModel,
+    Rows,
+    Values,
+    fit_probability,
+    sigmoid,
+)
+from rnnlogic.answering.calibration.reliability import Reliability, cross_validated
+from rnnlogic.answering.calibration.sample import draw_proposals, look_twice
+from rnnlogic.answering.calibration.standing import FEATURES, SCORE, SCORES, straight, two_way
+from rnnlogic.data.graph import Graph, Triples
+from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.rules.ruleset import RuleSet
+
+CASES = 1500  # facts hidden
+WORK = 5e7  # questions times rules that answer them, to see what is proposed
+QUESTIONS = (2000, 24_000)  # but at least and at most so many questions
+LOOKS = 5000  # proposals that are asked for both ways
+HIGHEST = 0.999  # nothing is certain
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What probabilities are measured on."""
+
+    facts: str  # "validation facts", ...
+    missing: int  # facts that are missing from the evidence
+    assumed: bool  # whether their number is an assumption
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """How probable facts are that this evidence does not hold."""
+
+    evidence: str
+    basis: Basis
+    cases: int  # facts hidden
+    reached: int  # those of them that rules reach
+    one_way: ProbabilityModel  # by one question alone, with offsets for 2R relations: for a first choice
+    both_ways: ProbabilityModel
+    unreached: float  # the chance of a fact that no rule reaches
+    reliability: Reliability  # cross-validated
+
+    @property
+    def highest(self) -> float:
+        """No probability is higher: the rule of succession for facts that were right each time."""
+        return min(HIGHEST, (self.reached + 1) / (self.reached + 2))
+
+    def probabilities(self, graph: Graph, scorer: AnswerScorer, facts: NDArray[np.integer]) -> Values:
+        """The chance of facts [n, 3] to be true, relations in 0..2R-1; a fact and its inverse have the same.
+
+        Facts of the graph are hidden, each while its own questions are asked.
+        """
+        facts = straight(np.asarray(facts).reshape(-1, 3), graph.num_relations)
+        features, ways = two_way(graph, scorer, facts)
+        return self.of_features(features, ways, facts[:, 1])
+
+    def of_features(self, features: Values, ways: NDArray[np.int64], relation: NDArray[np.integer]) -> Values:
+        """The chances [n] of facts whose features [n, WIDTH] and ways to reach them [n] are known."""
+        found = np.minimum(sigmoid(self.both_ways.logits(features, relation)), self.highest)
+        return np.where(ways > 0, found, self.unreached)
+
+    def sentence(self) -> str:
+        """What a probability means, and what it was measured on."""
+        basis = self.basis
+        number = "is taken as" if basis.assumed else "is"
+        hidden = "each hidden in turn" if self.evidence != "train" else "which the rules have not seen"
+        if basis.facts == "training facts":
+            hidden = "each hidden in turn; the rules were fitted to them, so it may be too high"
+        return (
+            f"A probability is the chance that the fact is true, where the number of facts missing from the "
+            f"evidence ({self.evidence}) {number} {basis.missing:,}; measured on {self.cases:,} "
+            f"{basis.facts}, {hidden} (calibration error {self.reliability.error:.3f})."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "evidence": self.evidence,
+            "measured_on": self.basis.facts,
+            "facts": self.cases,
+            "reached": self.reached,
+            "missing": self.basis.missing,
+            "missing_is_assumed": self.basis.assumed,
+            "calibration_error": self.reliability.error,
+            "reliability": self.reliability.table(),
+            "meaning": self.sentence(),
+        }
+
+
+def fit_level(
+    graph: Graph,
+    scorer: AnswerScorer,
+    evidence: str,
+    facts: Triples,
+    basis: Basis,
+    relations: NDArray[np.integer],  # below R
+    random: np.random.Generator,
+) -> Level:
+    """Fit probabilities to a sample of facts that look as missing ones do."""
+    num_relations = graph.num_relations
+    picked = facts[np.sort(random.permutation(len(facts))[:CASES])]
+    features, ways = two_way(graph, scorer, picked)
+    is_reached, stands_for = ways > 0, basis.missing / max(len(picked), 1)
+    cases = Rows(features, picked[:, 1].astype(np.int64), np.full(len(picked), stands_for)).select(is_reached)
+    asked = relations_with_rules(scorer.rules, relations, num_relations)
+    number = int(np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
+    drawn = draw_proposals(graph, scorer, asked, number, random)
+    one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, [SCORE])
+    proposals = look_twice(graph, scorer, drawn, one_way, LOOKS, random)
+    groups = picked[is_reached, 0], proposals.facts[:, 0]
+    pairs = graph.num_entities**2 * max(len(relations), 1)
+    return Level(
+        evidence,
+        basis,
+        len(picked),
+        int(is_reached.sum()),
+        one_way,
+        fit_probability(cases, proposals.rows, num_relations, SCORES),
+        min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
+        cross_validated(cases, proposals.rows, groups, num_relations, SCORES),
+    )
+
+
+def asked_direction(rules: RuleSet, relation: int, num_relations: int) -> int:
+    """The relation id whose rules propose facts of `relation`: itself, or its inverse if it has no rules."""
+    return relation if len(rules.by_head(relation)) else relation + num_relations
+
+
+def relations_with_rules(
+    rules: RuleSet, relations: NDArray[np.integer], num_relations: int
+) -> NDArray[np.int64]:
+    """Those of relation ids < R and of their inverses that rules answer."""
+    both = np.concatenate([relations, np.asarray(relations) + num_relations])
+    return np.intersect1d(both, rules.head_relations()).astype(np.int64)
+
+
+def _each_way(cases: Rows, num_relations: int) -> Rows:
+    """One row for each question that reaches a case, with its features and its relation (0..2R-1)."""
+    width = len(FEATURES)
+    reached = [cases.features[:, 2 * width + way] > 0 for way in (0, 1)]
+    features = [
+        cases.features[is_reached, way * width : (way + 1) * width] for way, is_reached in enumerate(reached)
+    ]
+    relation = [cases.relation[is_reached] + way * num_relations for way, is_reached in enumerate(reached)]
+    weight = [cases.weight[is_reached] for is_reached in reached]
+    return Rows(np.concatenate(features), np.concatenate(relation), np.concatenate(weight))

@@ -1,0 +1,130 @@
+"""From features to the probability that a fact is true, by logistic regression without false examples.
+
+Nobody can tell a true fact that is missing from a false one, so nothing is labelled. Two things are known:
+how true missing facts look (the cases: facts that were hidden, which stand for all that are missing), and how
+proposals look as a whole, true and false. Where n of N proposals with the same features are true, a row
+drawn from cases and proposals together is a case with chance n / (n + N) = p / (1 + p). The likelihood of
+that is maximised.
+
+(Matching the sums over cases, as the plain logistic loss would, was tried and is not robust: where by chance
+there are more cases than proposals, it says 1.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
+CEILING = 0.9  # quantile of the cases at which a feature is cut off
+
+Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ProbabilityModel:
+    """p = sigmoid(weights * features + offset of the relation), with features up to a ceiling.
+
+    Scores have no limit, but beyond those of nearly all cases nobody has seen what more of it means.
+    """
+
+    ceiling: Values  # [features]
+    mean: Values  # [features]
+    scale: Values  # [features]
+    weights: Values  # [features]
+    offsets: Values  # [relations]
+    constant: float
+
+    def logits(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
+        """Log-odds [n] of facts with features [n, features] and relations [n]."""
+        slopes = self.weights / self.scale
+        fixed = self.constant - float(self.mean @ slopes)
+        capped = np.minimum(features, self.ceiling)
+        total = np.zeros(len(capped))  # a sum over columns: the same fact has the same value in any batch
+        for column, slope in zip(capped.T, slopes.tolist(), strict=True):
+            total += column * slope
+        return np.asarray(total + self.offsets[relation] + fixed)
+
+    def probabilities(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
+        """Probabilities [n]."""
+        return sigmoid(self.logits(features, relation))
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Facts with their features; each stands for `weight` facts."""
+
+    features: Values  # [n, features]
+    relation: NDArray[np.int64]  # [n] below R
+    weight: Values  # [n]
+
+    def __len__(self) -> int:
+        return len(self.relation)
+
+    def select(self, rows: NDArray[np.bool_]) -> Rows:
+        """Those of a mask."""
+        return Rows(self.features[rows], self.relation[rows], self.weight[rows])
+
+
+def fit_probability(
+    cases: Rows, proposals: Rows, num_relations: int, limited: Sequence[int] = ()
+) -> ProbabilityModel:
+    """The model under which the cases are most likely; the weights are kept small.
+
+    The features `limited` get a ceiling.
+    """
+    from scipy.optimize import minimize
+
+    width = proposals.features.shape[1]
+    ceiling = np.full(width, np.inf)
+    for column in limited if len(cases) else ():
+        ceiling[column] = np.quantile(cases.features[:, column], CEILING)
+    features = np.minimum(np.concatenate([cases.features, proposals.features]), ceiling)
+    if not len(features):
+        nothing = np.zeros(width)
+        return ProbabilityModel(ceiling, nothing, nothing + 1, nothing, np.zeros(num_relations), _logit(0.0))
+    mean, scale = features.mean(axis=0), features.std(axis=0)
+    scale[scale < 1e-9] = 1.0
+    standard = (features - mean) / scale
+    relation = np.concatenate([cases.relation, proposals.relation])
+    is_case = np.arange(len(features)) < len(cases)
+    unit = float(cases.weight.mean()) if len(cases) else 1.0  # the penalty counts cases, not facts
+    weight = np.concatenate([cases.weight, proposals.weight]) / unit
+    start = np.zeros(width + num_relations + 1)
+    start[-1] = _logit(float(cases.weight.sum() / max(proposals.weight.sum(), 1e-9)))
+
+    def loss(parameters: Values) -> tuple[float, Values]:
+        """Minus the log-likelihood and the penalty, for each case; and the gradient."""
+        weights, offsets, constant = parameters[:width], parameters[width:-1], parameters[-1]
+        # einsum: BLAS would use all cores for so little, and give other digits with other numbers of them.
+        logits = np.einsum("ij,j->i", standard, weights) + offsets[relation] + constant
+        value, slope = _loss(logits, is_case, weight)
+        by_relation = np.bincount(relation, slope, num_relations)
+        gradient = np.concatenate([np.einsum("i,ij->j", slope, standard), by_relation, [slope.sum()]])
+        gradient[:-1] += RIDGE * parameters[:-1]
+        penalty = RIDGE * float(parameters[:-1] @ parameters[:-1]) / 2
+        return (value + penalty) / max(len(cases), 1), gradient / max(len(cases), 1)
+
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-8, "gtol": 1e-5}).x
+    return ProbabilityModel(ceiling, mean, scale, best[:width], best[width:-1], float(best[-1]))
+
+
+def _loss(logits: Values, is_case: NDArray[np.bool_], weight: Values) -> tuple[float, Values]:
+    """-log likelihood, and its derivative by the logits [n]."""
+    p = sigmoid(logits)
+    values = np.log1p(p) + np.where(is_case, np.logaddexp(0, -logits), 0.0)
+    slopes = p * (1 - p) / (1 + p) - np.where(is_case, 1 - p, 0.0)
+    return float(weight @ values), weight * slopes
+
+
+def sigmoid(logits: Values) -> Values:
+    """1 / (1 + exp(-logits))."""
+    return np.asarray(0.5 * (1 + np.tanh(logits / 2)))
+
+
+def _logit(rate: float) -> float:
+    within = min(max(rate, 1e-9), 0.5)
+    return float(np.log(within / (1 - within)))

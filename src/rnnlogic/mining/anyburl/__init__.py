@@ -1,0 +1,1 @@
+"""Figures of rules as AnyBURL and PyClause define them."""

@@ -1,0 +1,123 @@
+"""Logistic regression without false examples, checked against a truth that is known."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.answering.calibration.probability import Rows, _loss, fit_probability, sigmoid
+from rnnlogic.answering.calibration.reliability import cross_validated, reliability
+
+
+def synthetic(share: float, number: int = 20_000, seed: int = 0):
+    """Cases, proposals, the true probabilities of the proposals, and which are true.
+
+    Only a share of the true facts is among the cases, and each stands for 1/share facts.
+    """
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(number, 3)) * [1.0, 5.0, 0.1] + [2.0, 0.0, -1.0]
+    relation = rng.integers(0, 4, number)
+    offsets = np.array([-1.0, 0.0, 0.5, -2.0])
+    p = sigmoid(features @ [1.0, -0.3, 4.0] + offsets[relation] - 1.0)
+    is_true = rng.random(number) < p
+    is_case = is_true & (rng.random(number) < share)
+    cases = Rows(features[is_case], relation[is_case], np.full(is_case.sum(), 1 / share))
+    return cases, Rows(features, relation, np.ones(number)), p, is_true
+
+
+@pytest.mark.parametrize("share", [1.0, 0.3])
+def test_the_truth_is_recovered_from_a_share_of_it(share):
+    cases, proposals, truth, is_true = synthetic(share)
+    model = fit_probability(cases, proposals, 4)
+    found = model.probabilities(proposals.features, proposals.relation)
+    assert np.abs(found - truth).mean() < 0.02
+    assert reliability(found, is_true.astype(float), proposals.weight).error < 0.03
+
+
+def test_a_sample_of_proposals_that_stands_for_all_does_as_well():
+    cases, proposals, truth, _ = synthetic(0.5)
+    chance = np.clip(truth, 0.1, 1)
+    kept = np.random.default_rng(1).random(len(truth)) < chance
+    sample = Rows(proposals.features[kept], proposals.relation[kept], 1 / chance[kept])
+    found = fit_probability(cases, sample, 4).probabilities(proposals.features, proposals.relation)
+    assert np.abs(found - truth).mean() < 0.02
+
+
+def test_as_many_are_expected_to_be_true_as_are_missing():
+    cases, proposals, _, _ = synthetic(0.5)
+    found = fit_probability(cases, proposals, 4).probabilities(proposals.features, proposals.relation)
+    for relation in range(4):
+        missing = cases.weight[cases.relation == relation].sum()
+        assert found[proposals.relation == relation].sum() == pytest.approx(missing, rel=0.1)
+
+
+@pytest.mark.parametrize(("cases", "proposals"), [(0, 0), (0, 5), (5, 0)])
+def test_without_cases_or_proposals_there_is_a_model_all_the_same(cases, proposals):
+    rows = [Rows(np.ones((n, 2)), np.zeros(n, int), np.ones(n)) for n in (cases, proposals)]
+    found = fit_probability(*rows, 1, [0]).probabilities(np.ones((1, 2)), 0)
+    assert np.isfinite(found).all()
+    assert (found[0] < 0.01) == (cases == 0)
+
+
+def test_reliability_is_measured_on_facts_that_were_left_out():
+    cases, proposals, _, _ = synthetic(0.3, 6000)
+    groups = np.arange(len(cases)), np.arange(len(proposals))
+    assert cross_validated(cases, proposals, groups, 4).error < 0.08
+    rng = np.random.default_rng(1)
+    noise = [Rows(rng.normal(size=(n, 30)), np.zeros(n, int), np.ones(n)) for n in (30, 60)]
+    model = fit_probability(*noise, 1)
+    assert model.probabilities(noise[0].features, 0).mean() > 0.7  # learned by heart
+    checked = cross_validated(*noise, (np.arange(30), np.arange(60)), 1)
+    assert checked.error > 0.15
+
+
+@given(st.lists(st.floats(-8, 8), min_size=1, max_size=6), st.integers(0, 2**6 - 1))
+def test_the_slope_of_the_loss(logits, bits):
+    z = np.array(logits)
+    is_case = np.array([bool(bits >> i & 1) for i in range(len(z))])
+    weight = np.linspace(1, 3, len(z))
+    value, slope = _loss(z, is_case, weight)
+    p = 1 / (1 + np.exp(-z))
+    by_hand = -(weight * np.log(np.where(is_case, p / (1 + p), 1 / (1 + p)))).sum()
+    assert value == pytest.approx(by_hand, rel=1e-6, abs=1e-9)
+    for i in range(len(z)):
+        step = np.zeros(len(z))
+        step[i] = 1e-5
+        change = (_loss(z + step, is_case, weight)[0] - _loss(z - step, is_case, weight)[0]) / 2e-5
+        assert slope[i] == pytest.approx(change, rel=1e-3, abs=1e-6)
+
+
+@given(st.integers(0, 10**6))
+def test_bins_by_hand(seed):
+    rng = np.random.default_rng(seed)
+    p, true, weight = rng.random(50), rng.integers(0, 2, 50).astype(float), rng.uniform(1, 2, 50)
+    p[:2] = 0.0, 1.0
+    found = reliability(p, true, weight)
+    error, counted = 0.0, 0.0
+    for one in found.bins:
+        rows = [i for i in range(50) if one.low <= p[i] < one.high or (one.high == 1.0 and p[i] == 1.0)]
+        total = sum(weight[i] for i in rows)
+        assert one.facts == pytest.approx(total)
+        predicted, observed = (sum(weight[i] * v[i] for i in rows) / total for v in (p, true))
+        assert (one.predicted, one.observed) == pytest.approx((predicted, observed))
+        if one.low >= 0.1:
+            error, counted = error + total * abs(predicted - observed), counted + total
+    assert sum(one.facts for one in found.bins) == pytest.approx(weight.sum())
+    assert found.error == pytest.approx(error / counted)
+    assert [row["facts"] for row in found.table()] == [round(one.facts) for one in found.bins]
+
+
+def test_beyond_nearly_all_cases_a_score_says_no_more():
+    cases, proposals, _, _ = synthetic(0.5)
+    model = fit_probability(cases, proposals, 4, limited=[0])
+    highest = np.quantile(cases.features[:, 0], 0.9)
+    rows = np.array([[highest - 1, 0.0, -1.0], [highest, 0.0, -1.0], [highest + 100, 9.0, -1.0]])
+    low, top, above = model.probabilities(rows, 0)
+    assert low < top
+    assert above < top  # the second feature still counts, and against it
+    rows[2, 1] = 0.0
+    assert model.probabilities(rows, 0)[2] == pytest.approx(top)
+
+
+def test_sigmoid_without_overflow():
+    assert sigmoid(np.array([-1000.0, 0.0, 1000.0])).tolist() == [0.0, 0.5, 1.0]

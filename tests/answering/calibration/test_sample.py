@@ -1,0 +1,61 @@
+"""The sample stands for all questions and for all proposals, whatever is drawn."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.answering.calibration.probability import ProbabilityModel
+from rnnlogic.answering.calibration.sample import draw_proposals, draw_questions, look_twice
+from rnnlogic.answering.calibration.standing import straight
+from tests.answering.calibration import oracles
+
+DRAWS = 300
+ALL = np.arange(4)
+
+
+def close(values, expected):
+    error = np.std(values) / np.sqrt(len(values))
+    return abs(np.mean(values) - expected) < 4 * error + 1e-9
+
+
+def test_all_questions_if_there_are_few():
+    graph, _ = oracles.random_case(0)
+    asked = draw_questions(graph, np.array([1, 3]), 14, np.random.default_rng(0))
+    assert sorted(zip(asked.head.tolist(), asked.relation.tolist(), strict=True)) == [
+        (h, r) for h in range(7) for r in (1, 3)
+    ]
+    assert set(asked.weight.tolist()) == {1.0}
+
+
+@pytest.mark.parametrize("relations", [[0, 1, 2, 3], [2], [0, 3]])
+def test_questions_stand_for_all(relations):
+    graph, _ = oracles.random_case(3, num_entities=40, facts=30)
+    draws = [
+        draw_questions(graph, np.array(relations), 20, np.random.default_rng(seed)) for seed in range(DRAWS)
+    ]
+    assert all(set(draw.relation.tolist()) <= set(relations) for draw in draws)
+    assert close([draw.weight.sum() for draw in draws], 40 * len(relations))
+    for relation in relations:  # of every kind of question: with edges at the head, without
+        known = np.array([len(graph.neighbours(h, relation)) > 0 for h in range(40)])
+        for kind in (known, ~known):
+            totals = [draw.weight[(draw.relation == relation) & kind[draw.head]].sum() for draw in draws]
+            assert close(totals, kind.sum())
+
+
+def test_proposals_stand_for_all_once():
+    graph, scorer = oracles.random_case(8)  # rules for both directions of both relations
+    expected = {}
+    for head in range(7):
+        for relation in range(4):
+            for tail in oracles.new_answers(graph, scorer, head, relation):
+                expected[tuple(straight(np.array([[head, relation, tail]]), 2)[0].tolist())] = True
+    model = ProbabilityModel(*[np.full(5, v) for v in (np.inf, 0.0, 1.0, 0.3)], np.zeros(4), 0.0)
+    totals, small = [], []
+    for seed in range(DRAWS):
+        random = np.random.default_rng(seed)
+        drawn = draw_proposals(graph, scorer, ALL, 12, random)
+        found = look_twice(graph, scorer, drawn, model, 6, random)
+        assert {tuple(fact) for fact in found.facts.tolist()} <= expected.keys()
+        totals.append(found.rows.weight.sum())
+        small.append(len(found.facts))
+    assert close(totals, len(expected))
+    assert np.mean(small) < len(expected) / 2
