@@ -12,11 +12,17 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 import numpy as np
 
 from rnnlogic.answering.answers import Answer, Known, best_answers
+from rnnlogic.answering.calibration.calibration import (
+    Calibration,
+    calibrate,
+    pack_calibration,
+    unpack_calibration,
+)
 from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.answering.tables import Listed
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.base.types import Progress, Tick, silent
+from rnnlogic.base.types import Arrays, Progress, Tick, silent
 from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.evaluation.evaluate import Split, evaluate
@@ -32,7 +38,6 @@ from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.calibration.calibration import Calibration
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.base.types import Progress
@@ -120,13 +125,13 @@ class RNNLogic:
         )
         embedding = obtain_embedding(data, config, embeddings, folder, progress or silent)
         if folder is not None and folder.finished:
-            learned = folder.learned(embedding)
-        else:
-            store: Store = folder or MemoryStore()
-            learned = learn(data, config, store, progress or silent, deadline, embedding, given)
-            if folder is not None:
-                folder.finish(learned)
-        return self._take(data, config, learned)
+            return self._take(data, config, folder.learned(embedding), folder.calibration())
+        store: Store = folder or MemoryStore()
+        self._take(data, config, learn(data, config, store, progress or silent, deadline, embedding, given))
+        if folder is not None:
+            folder.save_calibration(*pack_calibration(self.calibration(progress)))
+            folder.finish(self.learned)
+        return self
 
     def predict(
         self,
@@ -200,10 +205,15 @@ class RNNLogic:
         vocab = self.dataset.vocab
         asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
         graph, known = self.dataset.graph(evidence), self.dataset.graph("all")
+        level = self.level(evidence)
+
+        def probability(*fact: int) -> float:
+            return float(level.probabilities(graph, self.scorer, np.array([fact]))[0])
+
         if instead is None:
-            return explain(graph, vocab, self.scorer, *asked, known, paths, detailed)
+            return explain(graph, vocab, self.scorer, *asked, known, paths, detailed, probability)
         other = vocab.entity_id(instead)
-        return compare(graph, vocab, self.scorer, *asked, other, known, paths, detailed)
+        return compare(graph, vocab, self.scorer, *asked, other, known, paths, detailed, probability)
 
     def rules(self, relation: str | None = None, top: int | None = None) -> list[RuleInfo]:
         """Rules by relation, heaviest first; of one relation only, or only the `top` of each."""
@@ -264,8 +274,6 @@ class RNNLogic:
 
     def level(self, evidence: Evidence = "train", progress: Progress | None = None) -> Level:
         """How probable facts are that this evidence does not hold."""
-        from rnnlogic.answering.calibration.calibration import Calibration, calibrate
-
         if evidence not in EVIDENCE_SPLITS:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
         levels = {} if self._calibration is None else self._calibration.levels
@@ -324,6 +332,8 @@ class RNNLogic:
         run = Run.create(folder, self.dataset, self.config)
         if self.scorer.embedding is not None:
             save_with_run(self.scorer.embedding, self.dataset.vocab, run)
+        if self._calibration is not None:
+            run.save_calibration(*pack_calibration(self._calibration))
         run.finish(self.learned)
         return run.folder
 
@@ -331,7 +341,7 @@ class RNNLogic:
     def load(cls, folder: str | Path) -> RNNLogic:
         """A fitted model from its run folder, which holds or names all it needs."""
         fitted = load_fitted(folder)
-        return cls()._take(fitted.dataset, fitted.config, fitted.learned)
+        return cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
 
     @property
     def dataset(self) -> Dataset:
@@ -353,9 +363,15 @@ class RNNLogic:
         """The predictor, which is a scorer for `evaluate`."""
         return self.learned.predictor
 
-    def _take(self, dataset: Dataset, config: Config, learned: Learned) -> RNNLogic:
+    def _take(
+        self,
+        dataset: Dataset,
+        config: Config,
+        learned: Learned,
+        calibration: tuple[Arrays, dict[str, Any]] | None = None,
+    ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
-        self._calibration = None
+        self._calibration = None if calibration is None else unpack_calibration(*calibration)
         return self
 
     def _info(self, i: int) -> RuleInfo:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError
+from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.result import Learned
@@ -23,6 +24,7 @@ class Fitted(NamedTuple):
     dataset: Dataset
     config: Config
     learned: Learned
+    calibration: tuple[Arrays, dict[str, Any]] | None  # packed; None if the run has none
 
     @property
     def scorer(self) -> Predictor:
@@ -39,4 +41,4 @@ def load_fitted(folder: str | Path) -> Fitted:
         rules_within(learned.rules, dataset.vocab)
     except RuleError as error:
         raise unreadable(run.folder / WEIGHTS, error) from None
-    return Fitted(dataset, config, learned)
+    return Fitted(dataset, config, learned, run.calibration())

@@ -10,6 +10,7 @@
     log.txt              what happened when
     rules.txt            the rules for people, by relation and weight
     model.safetensors    rules, weights and statistics
+    calibration.*        what probabilities rest on, with their reliability
     model.json           versions, time taken; written last, so it marks a finished fit
     reports/             evaluations
 
@@ -33,8 +34,16 @@ from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.result import Learned
+from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.dataset import FACTS, VOCABULARY, read_dataset, require_format, write_dataset
-from rnnlogic.runs.files import RunError, append_line, remove_partial_files, write_file
+from rnnlogic.runs.files import (
+    RunError,
+    append_line,
+    read_object,
+    remove_partial_files,
+    write_file,
+    write_object,
+)
 from rnnlogic.runs.fingerprints import (
     fingerprint,
     fingerprint_of_rules,
@@ -56,7 +65,20 @@ from rnnlogic.runs.stages import STAGES, Stages
 CONFIG, GIVEN, METRICS, LOG = "config.yaml", "given.rules", "metrics.jsonl", "log.txt"
 EMBEDDING, EMBEDDING_REFERENCE = "embedding", "embedding.json"
 BEGUN = (VOCABULARY, FACTS, GIVEN)  # all that a kill may leave of a run that is just begun or removed
-MADE = (MODEL, WEIGHTS, RULES, STAGES, EMBEDDING_REFERENCE, EMBEDDING, METRICS, LOG, REPORTS)
+CALIBRATION, CALIBRATED = "calibration.safetensors", "calibration.json"
+MADE = (
+    MODEL,
+    WEIGHTS,
+    RULES,
+    CALIBRATED,
+    CALIBRATION,
+    STAGES,
+    EMBEDDING_REFERENCE,
+    EMBEDDING,
+    METRICS,
+    LOG,
+    REPORTS,
+)
 OWN_NAMES = (*MADE, CONFIG, *BEGUN)
 
 
@@ -142,6 +164,17 @@ class Run:
     def learned(self, embedding: Scorer | None = None) -> Learned:
         """What a finished fit has learned; with the embedding that it uses, if any."""
         return read_learned(self.folder, self.config(), embedding)
+
+    def save_calibration(self, arrays: Arrays, about: dict[str, Any]) -> None:
+        """Keep what the probabilities of the model rest on."""
+        write_arrays(self.folder / CALIBRATION, arrays)
+        write_object(self.folder / CALIBRATED, about)
+
+    def calibration(self) -> tuple[Arrays, dict[str, Any]] | None:
+        """What the probabilities of the model rest on; None if it was not kept."""
+        if not (self.folder / CALIBRATED).is_file():
+            return None
+        return read_arrays(self.folder / CALIBRATION), read_object(self.folder / CALIBRATED)
 
     def about(self) -> dict[str, Any]:
         """What model.json says: versions, seed, feature, number of rules, minutes."""

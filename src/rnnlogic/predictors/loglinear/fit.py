@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
+from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -80,9 +81,10 @@ def solve_relations(
     blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
     job = _Job(Grounder(graph, rules, threads=1), settings, seed, values, use)
     solved = []
-    for result in map_ordered(_solve, blocks, job, threads):
-        solved.append(result)
-        tick(len(solved), len(blocks))
+    with one_blas_thread():
+        for result in map_ordered(_solve, blocks, job, threads):
+            solved.append(result)
+            tick(len(solved), len(blocks))
     return solved
 
 
