@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.grounding.ground import Grounder
@@ -79,9 +80,10 @@ def compact_paths(teacher: Teacher, threads: int, tick: Tick = no_tick) -> list[
     shared = teacher, Grounder(teacher.graph, teacher.rules, threads=1)
     relations = sorted({*teacher.rules.head_relations().tolist(), *np.unique(teacher.asked[:, 1]).tolist()})
     paths: list[Path] = []
-    for path in map_ordered(compact_relation, relations, shared, threads):
-        paths.append(path)
-        tick(len(paths), len(relations))
+    with one_blas_thread():
+        for path in map_ordered(compact_relation, relations, shared, threads):
+            paths.append(path)
+            tick(len(paths), len(relations))
     return paths
 
 
