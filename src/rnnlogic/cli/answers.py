@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
@@ -60,7 +61,7 @@ def predict(
     if queries is None:
         query = _query(head, relation, tail, vocab)
         answers = model.predict(*query, top, evidence.value, known.value)
-        _print_answers(query, answers, known, as_json)
+        _print_answers(query, answers, known, as_json, model.level(evidence.value).sentence())
         return
     if head or relation or tail:
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
@@ -168,7 +169,11 @@ def _parse(path: str, number: int, line: str, vocab: Vocab) -> Query:
     return fields[0], fields[1]
 
 
-def _print_answers(query: Query, answers: list[Answer], known: KnownChoice, as_json: bool) -> None:
+def _print_answers(
+    query: Query, answers: list[Answer], known: KnownChoice, as_json: bool, meaning: str
+) -> None:
+    from rnnlogic.answering.calibration.level import shown
+
     if as_json:
         print_json(_as_dict(query, answers))
         return
@@ -177,12 +182,13 @@ def _print_answers(query: Query, answers: list[Answer], known: KnownChoice, as_j
     if not answers:
         typer.echo("  no rule reaches an answer")
         return
-    rows = [[i, a.label, a.probability, a.score] for i, a in enumerate(answers, 1)]
+    rows = [[i, a.label, shown(a.probability), a.score] for i, a in enumerate(answers, 1)]
     headers = ["rank", "answer", "probability", "score"]
     if known is KnownChoice.keep:
         headers.append("known")
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)
+    typer.echo("\n" + "\n".join(textwrap.wrap(meaning, _width())))
 
 
 def _print_lines(query: Query, answers: list[Answer], as_json: bool) -> None:

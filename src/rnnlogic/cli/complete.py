@@ -68,8 +68,10 @@ def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, secon
 def _print(
     output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float, level: Level
 ) -> None:
+    from rnnlogic.answering.calibration.level import shown
+
     if facts:
-        rows = [[fact.probability, fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
+        rows = [[shown(fact.probability), fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
     typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")

@@ -34,6 +34,11 @@ LOOKS = 5000  # proposals that are asked for both ways
 HIGHEST = 0.999  # nothing is certain
 
 
+def shown(probability: float) -> str:
+    """A probability as people see it, in every command the same; never 0 or 1."""
+    return "<0.001" if probability < 0.001 else f"{min(probability, HIGHEST):.3f}"
+
+
 @dataclass(frozen=True)
 class Basis:
     """What probabilities are measured on."""

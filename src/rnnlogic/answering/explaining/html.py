@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from rnnlogic.answering.calibration.level import shown
 from rnnlogic.answering.explaining.names import entity_words, numbered, printable, relation_words
 from rnnlogic.answering.explaining.reasons import Contribution, Idea
 from rnnlogic.answering.explaining.svg import AGAINST, COLOURS, Strand, picture
@@ -136,7 +137,7 @@ def _figures(told: Explanation) -> str:
     sure = (
         f"probability not calibrated (softmax {told.share:.4f})"
         if told.probability is None
-        else f"probability {told.probability:.2f}"
+        else f"probability {shown(told.probability)}"
     )
     reach = numbered(len(told.contributions), "rule reaches it", "rules reach it")
     return f"{sure} · {rank} · score {told.score:.4f} · {reach}"

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rnnlogic.answering.calibration.level import shown
 from rnnlogic.answering.explaining.names import (
     columns,
     entity_words,
@@ -108,7 +109,7 @@ def _verdict(told: Explanation, everything: bool, width: int) -> Iterator[str]:
 
 
 def _figures(told: Explanation, brief: bool = False) -> str:
-    sure = "" if told.probability is None else f"probability {told.probability:.2f}, "
+    sure = "" if told.probability is None else f"probability {shown(told.probability)}, "
     start = f"{sure}rank {told.filtered_rank.text()}"
     if not math.isfinite(told.score):
         return f"{start}: no rule reaches it"
