@@ -18,9 +18,14 @@ from rnnlogic.answering.calibration.probability import (
     Rows,
     Values,
     fit_probability,
+    recalibration,
     sigmoid,
 )
-from rnnlogic.answering.calibration.reliability import Reliability, cross_validated
+from rnnlogic.answering.calibration.reliability import (
+    Reliability,
+    held_out_logits,
+    reliability_of_cases,
+)
 from rnnlogic.answering.calibration.sample import draw_proposals, look_twice
 from rnnlogic.answering.calibration.standing import FEATURES, SCORE, SCORES, straight, two_way
 from rnnlogic.data.graph import Graph, Triples
@@ -124,6 +129,10 @@ def fit_level(
     one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, [SCORE])
     proposals = look_twice(graph, scorer, drawn, one_way, LOOKS, random)
     groups = picked[is_reached, 0], proposals.facts[:, 0]
+    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, SCORES)
+    weights = cases.weight, proposals.rows.weight
+    slope, shift = recalibration(held_out[0], weights[0], held_out[1], weights[1])
+    checked = [sigmoid(slope * logits + shift) for logits in held_out]
     pairs = graph.num_entities**2 * max(len(relations), 1)
     return Level(
         evidence,
@@ -131,9 +140,9 @@ def fit_level(
         len(picked),
         int(is_reached.sum()),
         one_way,
-        fit_probability(cases, proposals.rows, num_relations, SCORES),
+        fit_probability(cases, proposals.rows, num_relations, SCORES).stretched(slope, shift),
         min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
-        cross_validated(cases, proposals.rows, groups, num_relations, SCORES),
+        reliability_of_cases(checked[0], weights[0], checked[1], weights[1]),
     )
 
 
