@@ -37,9 +37,9 @@ def test_predict_gives_the_best_of_all_scores(model, head, relation):
     names = model.dataset.vocab.entities
     assert {a.entity for a in answers} == {names[i] for i in reached}
     assert [a.score for a in answers] == sorted(scores[reached], reverse=True)
-    assert sum(a.probability for a in answers) == pytest.approx(1)
+    assert sum(a.share for a in answers) == pytest.approx(1)
     expected = np.exp(scores[reached]) / np.exp(scores[reached]).sum()
-    assert sorted(a.probability for a in answers) == pytest.approx(sorted(expected))
+    assert sorted(a.share for a in answers) == pytest.approx(sorted(expected))
     graph, vocab = model.dataset.graph("train"), model.dataset.vocab
     ids = vocab.entity_id(head), vocab.relation_id(relation)
     assert all(a.is_known == graph.has(*ids, vocab.entity_id(a.entity)) for a in answers)
@@ -52,7 +52,7 @@ def test_known_answers_are_dropped_before_the_softmax(model):
         new = model.predict(head, "grandparent", k=100)
         mixed += 0 < len(new) < len(everything)
         assert [a.entity for a in new] == [a.entity for a in everything if not a.is_known]
-        assert not new or sum(a.probability for a in new) == pytest.approx(1)
+        assert not new or sum(a.share for a in new) == pytest.approx(1)
     assert mixed > 3
 
 
@@ -62,7 +62,7 @@ def test_predict_and_explain_agree(model):
     for head, answer in answers:
         told = model.explain(head, "grandparent", answer.entity)
         assert told.score == pytest.approx(answer.score)
-        assert told.probability == pytest.approx(answer.probability)
+        assert told.probability == pytest.approx(answer.share)
 
 
 def test_many_answers_are_the_single_ones_in_order(model):
