@@ -130,9 +130,7 @@ def fit_level(
     proposals = look_twice(graph, scorer, drawn, one_way, LOOKS, random)
     groups = picked[is_reached, 0], proposals.facts[:, 0]
     held_out = held_out_logits(cases, proposals.rows, groups, num_relations, SCORES)
-    weights = cases.weight, proposals.rows.weight
-    slope, shift = recalibration(held_out[0], weights[0], held_out[1], weights[1])
-    checked = [sigmoid(slope * logits + shift) for logits in held_out]
+    slope, shift, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
     pairs = graph.num_entities**2 * max(len(relations), 1)
     return Level(
         evidence,
@@ -142,8 +140,19 @@ def fit_level(
         one_way,
         fit_probability(cases, proposals.rows, num_relations, SCORES).stretched(slope, shift),
         min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
-        reliability_of_cases(checked[0], weights[0], checked[1], weights[1]),
+        checked,
     )
+
+
+def _set_right(
+    cases: Values, logits: Values, case_weight: Values, weight: Values
+) -> tuple[float, float, Reliability]:
+    """Slope and shift for held-out log-odds, if that makes their error smaller; and what is reached."""
+    found = []
+    for slope, shift in ((1.0, 0.0), recalibration(cases, case_weight, logits, weight)):
+        true_at, probability = (sigmoid(slope * part + shift) for part in (cases, logits))
+        found.append((slope, shift, reliability_of_cases(true_at, case_weight, probability, weight)))
+    return min(found, key=lambda one: one[2].error)
 
 
 def asked_direction(rules: RuleSet, relation: int, num_relations: int) -> int:
