@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.answering.calibration.probability import Rows, _loss, fit_probability, sigmoid
-from rnnlogic.answering.calibration.reliability import cross_validated, reliability
+from rnnlogic.answering.calibration.probability import Rows, _loss, fit_probability, recalibration, sigmoid
+from rnnlogic.answering.calibration.reliability import held_out_logits, reliability, reliability_of_cases
 
 
 def synthetic(share: float, number: int = 20_000, seed: int = 0):
@@ -59,16 +59,35 @@ def test_without_cases_or_proposals_there_is_a_model_all_the_same(cases, proposa
     assert (found[0] < 0.01) == (cases == 0)
 
 
+def checked(cases, proposals, num_relations):
+    groups = np.arange(len(cases)), np.arange(len(proposals))
+    of_cases, of_all = (sigmoid(z) for z in held_out_logits(cases, proposals, groups, num_relations))
+    return reliability_of_cases(of_cases, cases.weight, of_all, proposals.weight)
+
+
 def test_reliability_is_measured_on_facts_that_were_left_out():
     cases, proposals, _, _ = synthetic(0.3, 6000)
-    groups = np.arange(len(cases)), np.arange(len(proposals))
-    assert cross_validated(cases, proposals, groups, 4).error < 0.08
+    assert checked(cases, proposals, 4).error < 0.08
     rng = np.random.default_rng(1)
     noise = [Rows(rng.normal(size=(n, 30)), np.zeros(n, int), np.ones(n)) for n in (30, 60)]
     model = fit_probability(*noise, 1)
     assert model.probabilities(noise[0].features, 0).mean() > 0.7  # learned by heart
-    checked = cross_validated(*noise, (np.arange(30), np.arange(60)), 1)
-    assert checked.error > 0.15
+    assert checked(*noise, 1).error > 0.15
+
+
+def test_logits_that_are_off_are_set_right():
+    cases, proposals, truth, is_true = synthetic(0.5)
+    right = np.log(truth / (1 - truth))
+    is_case = np.random.default_rng(2).random(len(truth)) < 0.5
+    is_case &= is_true
+    wrong = 1.5 * right + 1.0
+    weight = np.full(is_case.sum(), 2.0)
+    slope, shift = recalibration(wrong[is_case], weight, wrong, np.ones(len(wrong)))
+    assert (slope, shift) == pytest.approx((1 / 1.5, -1 / 1.5), abs=0.1)
+    model = fit_probability(cases, proposals, 4)
+    some = proposals.features[:5], proposals.relation[:5]
+    assert model.stretched(0.5, 2.0).logits(*some) == pytest.approx(0.5 * model.logits(*some) + 2.0)
+    assert recalibration(np.empty(0), np.empty(0), wrong, np.ones(len(wrong))) == (1.0, 0.0)
 
 
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=6), st.integers(0, 2**6 - 1))

@@ -18,9 +18,14 @@ from rnnlogic.answering.calibration.probability import (
     Rows,
     Values,
     fit_probability,
+    recalibration,
     sigmoid,
 )
-from rnnlogic.answering.calibration.reliability import Reliability, cross_validated
+from rnnlogic.answering.calibration.reliability import (
+    Reliability,
+    held_out_logits,
+    reliability_of_cases,
+)
 from rnnlogic.answering.calibration.sample import draw_proposals, look_twice
 from rnnlogic.answering.calibration.standing import FEATURES, SCORE, SCORES, straight, two_way
 from rnnlogic.data.graph import Graph, Triples
@@ -129,6 +134,8 @@ def fit_level(
     one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, [SCORE])
     proposals = look_twice(graph, scorer, drawn, one_way, LOOKS, random)
     groups = picked[is_reached, 0], proposals.facts[:, 0]
+    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, SCORES)
+    slope, shift, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
     pairs = graph.num_entities**2 * max(len(relations), 1)
     return Level(
         evidence,
@@ -136,10 +143,21 @@ def fit_level(
         len(picked),
         int(is_reached.sum()),
         one_way,
-        fit_probability(cases, proposals.rows, num_relations, SCORES),
+        fit_probability(cases, proposals.rows, num_relations, SCORES).stretched(slope, shift),
         min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
-        cross_validated(cases, proposals.rows, groups, num_relations, SCORES),
+        checked,
     )
+
+
+def _set_right(
+    cases: Values, logits: Values, case_weight: Values, weight: Values
+) -> tuple[float, float, Reliability]:
+    """Slope and shift for held-out log-odds, if that makes their error smaller; and what is reached."""
+    found = []
+    for slope, shift in ((1.0, 0.0), recalibration(cases, case_weight, logits, weight)):
+        true_at, probability = (sigmoid(slope * part + shift) for part in (cases, logits))
+        found.append((slope, shift, reliability_of_cases(true_at, case_weight, probability, weight)))
+    return min(found, key=lambda one: one[2].error)
 
 
 def asked_direction(rules: RuleSet, relation: int, num_relations: int) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
+REGION = 0.05  # probabilities from here on are set right once more
 CEILING = 0.9  # quantile of the cases at which a feature is cut off
 
 Values = NDArray[np.float64]
@@ -47,6 +48,17 @@ class ProbabilityModel:
         for column, slope in zip(capped.T, slopes.tolist(), strict=True):
             total += column * slope
         return np.asarray(total + self.offsets[relation] + fixed)
+
+    def stretched(self, slope: float, shift: float) -> ProbabilityModel:
+        """The model whose log-odds are slope * logits + shift."""
+        return ProbabilityModel(
+            self.ceiling,
+            self.mean,
+            self.scale,
+            slope * self.weights,
+            slope * self.offsets,
+            slope * self.constant + shift,
+        )
 
     def probabilities(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
         """Probabilities [n]."""
@@ -110,6 +122,34 @@ def fit_probability(
 
     best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-8, "gtol": 1e-5}).x
     return ProbabilityModel(ceiling, mean, scale, best[:width], best[width:-1], float(best[-1]))
+
+
+def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Values) -> tuple[float, float]:
+    """Slope and shift of logits that suit cases and proposals best, among those of some probability.
+
+    The model above is fitted to all proposals, nearly all of them hopeless. This looks only at those from
+    REGION on, by logits of fits that have not seen them.
+    """
+    from scipy.optimize import minimize
+
+    least = float(np.log(REGION / (1 - REGION)))
+    kept = cases > least, logits > least
+    z = np.concatenate([cases[kept[0]], logits[kept[1]]])
+    w = np.concatenate([case_weight[kept[0]], weight[kept[1]]])
+    if not kept[0].any() or not kept[1].any():
+        return 1.0, 0.0
+    w = w / case_weight.mean()
+    is_case = np.arange(len(z)) < kept[0].sum()
+
+    def loss(parameters: Values) -> tuple[float, Values]:
+        slope, shift = parameters
+        value, slopes = _loss(slope * z + shift, is_case, w)
+        penalty = RIDGE * ((slope - 1) ** 2 + shift**2)
+        gradient = np.array([slopes @ z, slopes.sum()]) + 2 * RIDGE * (parameters - [1.0, 0.0])
+        return value + penalty, gradient
+
+    best = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(0.1, 3.0), (None, None)]).x
+    return float(best[0]), float(best[1])
 
 
 def _loss(logits: Values, is_case: NDArray[np.bool_], weight: Values) -> tuple[float, Values]:

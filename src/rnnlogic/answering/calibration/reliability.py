@@ -66,24 +66,31 @@ def reliability(probability: Values, is_true: Values, weight: Values) -> Reliabi
     return _binned(probability, weight, probability, weight * is_true)
 
 
-def cross_validated(
+def held_out_logits(
     cases: Rows,
     proposals: Rows,
     groups: tuple[NDArray[np.integer], NDArray[np.integer]],  # of cases and of proposals
     num_relations: int,
     limited: Sequence[int] = (),
-) -> Reliability:
-    """Every group's probabilities by a fit to the other groups; observed is by the cases among them."""
-    probability = np.zeros(len(proposals)), np.zeros(len(cases))
+) -> tuple[Values, Values]:
+    """Log-odds of cases and of proposals, those of every group by a fit to the other groups."""
+    logits = np.zeros(len(cases)), np.zeros(len(proposals))
     for of_cases, of_proposals in zip(_folds(groups[0]), _folds(groups[1]), strict=True):
         if not of_cases.any() and not of_proposals.any():
             continue
         model = fit_probability(
             cases.select(~of_cases), proposals.select(~of_proposals), num_relations, limited
         )
-        for found, rows, part in zip(probability, (proposals, cases), (of_proposals, of_cases), strict=True):
-            found[part] = model.probabilities(rows.features[part], rows.relation[part])
-    return _binned(probability[0], proposals.weight, probability[1], cases.weight)
+        for found, rows, part in zip(logits, (cases, proposals), (of_cases, of_proposals), strict=True):
+            found[part] = model.logits(rows.features[part], rows.relation[part])
+    return logits
+
+
+def reliability_of_cases(
+    cases: Values, case_weight: Values, proposals: Values, weight: Values
+) -> Reliability:
+    """Proposals by probability; how many of them are true is estimated by the probabilities of the cases."""
+    return _binned(proposals, weight, cases, case_weight)
 
 
 def _binned(probability: Values, weight: Values, true_at: Values, true: Values) -> Reliability:
