@@ -11,6 +11,7 @@ from rnnlogic.cli import app
 from rnnlogic.cli.export import FileFormat, Target
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.mining.amie import amie_statistics
+from rnnlogic.mining.anyburl import anyburl_statistics
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import RuleFormat, read_table, write_rules
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
@@ -82,9 +83,9 @@ def test_exported_files_are_read_back(folder, model, monkeypatch, capsys, tmp_pa
     table = read_table(output, model.dataset.vocab).table
     shown = [rule.text for rule in model.rules()]
     assert texts(table, model) == shown if target != "anyburl" else set(shown) <= set(texts(table, model))
-    found = amie_statistics(model.dataset.graph("train"), table.rules).columns()
-    names = {"anyburl": ["predictions", "support", "confidence"], "jsonl": list(found)}.get(target, [])
-    assert {name: table.columns[name] for name in names} == {name: found[name] for name in names}
+    count = {"anyburl": anyburl_statistics, "jsonl": amie_statistics}.get(target)
+    found = {} if count is None else count(model.dataset.graph("train"), table.rules).columns()
+    assert {name: table.columns[name] for name in found} == found
     if target == "jsonl":
         assert table.columns["weight"] == [rule.weight for rule in model.rules()]
         assert "->" in table.columns["examples"][0][0]
@@ -194,17 +195,31 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
 
 
 def test_mined_rules_become_anyburl_lines(data, monkeypatch, capsys, tmp_path):
-    """Their support is that of training queries and comes without predictions, so AMIE's is counted."""
+    """Their support is that of training queries and comes without predictions, so AnyBURL's is counted."""
     mined, output = tmp_path / "mined.txt", tmp_path / "rules.tsv"
     assert run("mine", data, "-o", str(mined), "--top", "2", monkeypatch=monkeypatch) == 0
     arguments = ("convert", str(mined), "--to", "anyburl", "-o", str(output), "--data", data)
     assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
     dataset = load_dataset(data)
     table = read_table(output, dataset.vocab).table
-    expected = amie_statistics(dataset.graph("train"), table.rules)
+    expected = anyburl_statistics(dataset.graph("train"), table.rules)
     assert len(table)
     assert table.columns["predictions"] == expected.predictions.tolist()
     assert table.columns["support"] == expected.support.tolist()
+
+
+def test_figures_of_amie_do_not_pass_for_those_of_anyburl(folder, data, model, monkeypatch, tmp_path):
+    """parent(X,Y) <- parent(X,Z1) & parent(Z2,Z1) & parent(Z2,Y) finds every fact again by going back."""
+    jsonl, output = tmp_path / "rules.jsonl", tmp_path / "rules.tsv"
+    arguments = ("export", "--format", "jsonl", "--relation", "parent", "-o", str(jsonl))
+    assert run("rules", folder, *arguments, monkeypatch=monkeypatch) == 0
+    arguments = ("convert", str(jsonl), "--to", "anyburl", "-o", str(output), "--data", data)
+    assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
+    before, after = (read_table(path, model.dataset.vocab).table for path in (jsonl, output))
+    there_and_back = next(rule for rule in before.rules if len(rule.body) == 3)
+    old, new = (table.row(table.rules.index(there_and_back)) for table in (before, after))
+    facts = model.dataset.graph("train").edges(there_and_back.head)[0]
+    assert old["support"] == len(facts) > new["support"] > 0
 
 
 @pytest.mark.parametrize(
