@@ -1,6 +1,7 @@
 """`rnnlogic rules`: statistics, exporting, converting."""
 
 import json
+from pathlib import Path
 from typing import get_args
 
 import duckdb
@@ -17,6 +18,7 @@ from rnnlogic.rules.formats import RuleFormat, read_table, write_rules
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.table import RuleTable
+from rnnlogic.runs import finished
 from tests.cli.test_fit import run
 from tests.family import fake_learn, write_family
 
@@ -66,6 +68,32 @@ def test_statistics(folder, model, monkeypatch, capsys):
     ]
     assert "grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)  " in line
     assert line.split(" & ")[1].count(" -parent-> ") == 2
+
+
+def test_the_figures_of_a_run_are_those_of_amie(folder, model):
+    """Not those that the learner counts: it has given these rules 0, 10, 20, ... in support."""
+    found = amie_statistics(model.dataset.graph("train"), model.learned.rules)
+    expected = {}
+    for i, text in enumerate(texts(model.learned, model)):
+        figures = f"{found.support[i]}, {found.confidence[i]:.3g}"
+        expected[text] = f"{model.learned.weights[i]:.4g}, {figures}"
+    header, *lines = (Path(folder) / "rules.txt").read_text().splitlines()
+    assert header.startswith("# rule  # weight, support (pairs predicted that are facts), confidence")
+    assert dict(line.split("  # ") for line in lines) == expected
+    for rule in model.rules():
+        i = texts(model.learned, model).index(rule.text)
+        assert (rule.support, rule.confidence) == (found.support[i], found.confidence[i])
+        assert (rule.predictions, rule.share) == (found.predictions[i], 1.0)
+        assert rule.pca_confidence == found.pca_confidence[i]
+        assert rule.head_coverage == found.head_coverage[i]
+    assert [line.split("  # ")[0] for line in lines] == [rule.text for rule in model.rules()]
+
+
+def test_rules_txt_of_many_rules_has_figures_for_the_first(model, monkeypatch):
+    monkeypatch.setattr(finished, "FIRST", 1)
+    header, *lines = finished.rules_text(model.learned, model.dataset, many=6).splitlines()
+    assert header.endswith("; of the first 1 rules for each relation")
+    assert [line.count(",") - line.split("  # ")[0].count(",") for line in lines] == [2, 0, 2, 2, 0, 2]
 
 
 def test_every_format_has_its_name():
