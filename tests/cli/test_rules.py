@@ -288,6 +288,6 @@ def test_help_has_an_example(command):
 
 def test_options_may_come_before_the_run(folder, monkeypatch, capsys):
     assert run("rules", "--top", "1", folder, "--relation", "parent", monkeypatch=monkeypatch) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert capsys.readouterr().out.startswith("parent: 1 of 2 rules\n")
     assert run("rules", folder, "exprt", monkeypatch=monkeypatch) == 2
     assert "exprt" in capsys.readouterr().err

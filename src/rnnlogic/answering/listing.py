@@ -64,6 +64,11 @@ class Choice:
         """Whether AMIE's figures decide which rules are listed."""
         return self.min_confidence > 0 or self.min_support > 0 or self.sort in ("confidence", "support")
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it leaves out rules that are not good or short enough."""
+        return self.min_confidence > 0 or self.min_support > 0 or self.max_length is not None
+
     def considers_all(self, rules: int) -> bool:
         """Whether all of so many rules are looked at; else only the most promising of each relation."""
         return not self.needs_figures or self.top is None or rules <= MANY
