@@ -13,6 +13,7 @@ from rnnlogic.mining.alike import alike_rules
 from rnnlogic.rules.rule import Rule, format_rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 SAME = "the same in other words:"
 AGAINST = "what speaks against:"
 LEGEND = "A rule decides a first place if it adds most to the best answer of a validation query."
@@ -45,7 +46,7 @@ def rule_lines(
         own = [rule for rule in rules if rule.relation == name]
         shown = vocab.relation_label(vocab.relation_id(name)) if labels else name
         yield from ["", ""][: number > 0]
-        yield from _wrap(f"{printable(shown)}: {_extent(len(own), totals[name])}", width, "")
+        yield from _wrap(f"{printable(shown)}: {_extent(len(own), totals[name])}", width)
         for is_against in (False, True):
             half = [rule for rule in own if (rule.weight < 0) == is_against]
             if half and is_against:
@@ -56,20 +57,20 @@ def rule_lines(
                     yield from _group(rule, alike, vocab, width, labels)
     if any(rule.decided for rule in rules):
         yield ""
-        yield from _wrap(LEGEND, width, "", "")
+        yield from _wrap(LEGEND, width)
 
 
-def figures_words(rule: RuleInfo) -> str:
-    """The figures of a rule in words."""
+def figures_words(rule: RuleInfo) -> list[str]:
+    """The figures of a rule in words: on the training facts, then what it decided on validation facts."""
     about = "" if rule.share == 1 else "about "
-    words = (
+    words = [
         f"weight {rule.weight:.3g}, confidence {about}{rule.confidence:.2f} ({about}{rule.support:,} of"
-        f" {numbered(rule.predictions, 'pair')}), PCA confidence {about}{rule.pca_confidence:.2f},"
-        f" head coverage {about}{rule.head_coverage:.2f}"
-    )
-    if not rule.decided:
-        return words
-    return f"{words}; right in {rule.right:,} of {numbered(rule.decided, 'first place')} it decided"
+        f" {numbered(rule.predictions, 'pair')}), PCA {about}{rule.pca_confidence:.2f},"
+        f" coverage {about}{rule.head_coverage:.2f}"
+    ]
+    if rule.decided:
+        words.append(f"right in {rule.right:,} of {numbered(rule.decided, 'first place')} it decided")
+    return words
 
 
 def _extent(shown: int, total: int) -> str:
@@ -88,11 +89,14 @@ def _group(
 
 def _one(rule: RuleInfo, vocab: Vocab, width: int, labels: bool, indent: str) -> Iterator[str]:
     chain: Rule = parse_rule(rule.text, vocab)
-    yield from _wrap(printable(format_rule(chain, vocab, labels=labels)), width, indent)
-    yield from _wrap(figures_words(rule), width, indent + "    ", "")
+    yield from _wrap(printable(format_rule(chain, vocab, labels=labels)), width, indent, "      ")
+    room = width - len(indent) - len("  ,")
+    for words in figures_words(rule):
+        parts = [part.replace(" ", NO_BREAK) if len(part) <= room else part for part in words.split(", ")]
+        yield from (line.replace(NO_BREAK, " ") for line in _wrap(", ".join(parts), width, indent + "  "))
 
 
-def _wrap(text: str, width: int, indent: str, more: str = "    ") -> list[str]:
+def _wrap(text: str, width: int, indent: str = "", more: str = "") -> list[str]:
     """Lines that break between words only; a word that is longer than a line keeps one for itself."""
     return textwrap.wrap(
         text,
