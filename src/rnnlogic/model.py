@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -19,6 +17,7 @@ from rnnlogic.answering.calibration.calibration import (
     unpack_calibration,
 )
 from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
+from rnnlogic.answering.listing import Choice, RuleInfo, Sort, list_rules
 from rnnlogic.answering.tables import Listed
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
@@ -30,7 +29,6 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import edits_of, generating
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
-from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
 from rnnlogic.runs.fitted import load_fitted
@@ -45,22 +43,6 @@ if TYPE_CHECKING:
     from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")
-
-
-@dataclass(frozen=True)
-class RuleInfo:
-    """A learned rule and its numbers."""
-
-    relation: str
-    text: str
-    weight: float
-    prior: float | None  # probability under the generator, given the relation; None for rules given by hand
-    support: int  # training queries whose answer the rule reaches, their own facts hidden
-    confidence: float  # support / (support + results for training queries that are no known answer)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return asdict(self)
 
 
 class RNNLogic:
@@ -215,16 +197,26 @@ class RNNLogic:
         other = vocab.entity_id(instead)
         return compare(graph, vocab, self.scorer, *asked, other, known, paths, detailed, probability)
 
-    def rules(self, relation: str | None = None, top: int | None = None) -> list[RuleInfo]:
-        """Rules by relation, heaviest first; of one relation only, or only the `top` of each."""
-        rules, vocab = self.learned.rules, self.dataset.vocab
-        wanted = rules.head_relations() if relation is None else [vocab.relation_id(relation)]
-        found: Listed[RuleInfo] = Listed()
-        for head in wanted:
-            ids = rules.by_head(int(head))
-            heaviest = ids[np.argsort(-self.learned.weights[ids], kind="stable")][:top]
-            found += [self._info(int(i)) for i in heaviest]
-        return found
+    def rules(
+        self,
+        relation: str | None = None,
+        top: int | None = None,
+        sort: Sort = "weight",
+        min_confidence: float = 0.0,
+        min_support: int = 0,
+        max_length: int | None = None,
+        use: bool = False,
+        progress: Progress | None = None,
+    ) -> list[RuleInfo]:
+        """Rules by relation, best first; of one relation only, or only the `top` of each.
+
+        `sort="use"` puts those first that decide most on validation facts; this and `use` count it. The other
+        figures are AMIE's on the training facts.
+        """
+        learned, choice = self.learned, Choice(top, sort, min_confidence, min_support, max_length, use)
+        every = learned.rules.head_relations().tolist()
+        wanted = every if relation is None else [self.dataset.vocab.relation_id(relation)]
+        return list_rules(learned, self.dataset, wanted, choice, progress or silent)
 
     def evaluate(
         self,
@@ -373,18 +365,6 @@ class RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
         self._calibration = None if calibration is None else unpack_calibration(*calibration)
         return self
-
-    def _info(self, i: int) -> RuleInfo:
-        learned, vocab = self.learned, self.dataset.vocab
-        rule, log_prior = learned.rules[i], float(learned.log_prior[i])
-        return RuleInfo(
-            vocab.relation_name(rule.head),
-            format_rule(rule, vocab),
-            float(learned.weights[i]),
-            None if math.isnan(log_prior) else math.exp(log_prior),
-            int(learned.support[i]),
-            float(learned.confidence[i]),
-        )
 
 
 def _relations(vocab: Vocab, name: str | None) -> list[int]:

@@ -1,21 +1,29 @@
 """`rnnlogic rules`: statistics, exporting, converting."""
 
 import json
+import sys
+from pathlib import Path
 from typing import get_args
 
 import duckdb
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from rnnlogic.cli import app
 from rnnlogic.cli.export import FileFormat, Target
+from rnnlogic.cli.rules import Later
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.learning.learn import FRONTIER
 from rnnlogic.mining.amie import amie_statistics
+from rnnlogic.mining.anyburl import anyburl_statistics
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import RuleFormat, read_table, write_rules
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.table import RuleTable
+from rnnlogic.runs import finished
+from rnnlogic.runs.folder import Run
 from tests.cli.test_fit import run
 from tests.family import fake_learn, write_family
 
@@ -44,7 +52,7 @@ def texts(table, model) -> list[str]:
 def test_statistics(folder, model, monkeypatch, capsys):
     assert run("rules", folder, "--statistics", "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
-    assert [row["rule"] for row in told] == [rule.text for rule in model.rules()]
+    assert [row["rule"] for row in told] == [rule.text for rule in model.rules(sort="use")]
     found = amie_statistics(model.dataset.graph("train"), model.learned.rules).columns()
     ids = {text: i for i, text in enumerate(texts(model.learned, model))}
     for row in told:
@@ -67,6 +75,32 @@ def test_statistics(folder, model, monkeypatch, capsys):
     assert line.split(" & ")[1].count(" -parent-> ") == 2
 
 
+def test_the_figures_of_a_run_are_those_of_amie(folder, model):
+    """Not those that the learner counts: it has given these rules 0, 10, 20, ... in support."""
+    found = amie_statistics(model.dataset.graph("train"), model.learned.rules)
+    expected = {}
+    for i, text in enumerate(texts(model.learned, model)):
+        figures = f"{found.support[i]}, {found.confidence[i]:.3g}"
+        expected[text] = f"{model.learned.weights[i]:.4g}, {figures}"
+    header, *lines = (Path(folder) / "rules.txt").read_text().splitlines()
+    assert header.startswith("# rule  # weight, support (pairs predicted that are facts), confidence")
+    assert dict(line.split("  # ") for line in lines) == expected
+    for rule in model.rules():
+        i = texts(model.learned, model).index(rule.text)
+        assert (rule.support, rule.confidence) == (found.support[i], found.confidence[i])
+        assert (rule.predictions, rule.share) == (found.predictions[i], 1.0)
+        assert rule.pca_confidence == found.pca_confidence[i]
+        assert rule.head_coverage == found.head_coverage[i]
+    assert [line.split("  # ")[0] for line in lines] == [rule.text for rule in model.rules()]
+
+
+def test_rules_txt_of_many_rules_has_figures_for_the_first(model, monkeypatch):
+    monkeypatch.setattr(finished, "FIRST", 1)
+    header, *lines = finished.rules_text(model.learned, model.dataset, many=6).splitlines()
+    assert header.endswith("; of the first 1 rules for each relation")
+    assert [line.count(",") - line.split("  # ")[0].count(",") for line in lines] == [2, 0, 2, 2, 0, 2]
+
+
 def test_every_format_has_its_name():
     assert [*FileFormat] == list(get_args(RuleFormat))
     assert {*Target} == {*FileFormat, *PROGRAMS, *RANKINGS}
@@ -82,9 +116,9 @@ def test_exported_files_are_read_back(folder, model, monkeypatch, capsys, tmp_pa
     table = read_table(output, model.dataset.vocab).table
     shown = [rule.text for rule in model.rules()]
     assert texts(table, model) == shown if target != "anyburl" else set(shown) <= set(texts(table, model))
-    found = amie_statistics(model.dataset.graph("train"), table.rules).columns()
-    names = {"anyburl": ["predictions", "support", "confidence"], "jsonl": list(found)}.get(target, [])
-    assert {name: table.columns[name] for name in names} == {name: found[name] for name in names}
+    count = {"anyburl": anyburl_statistics, "jsonl": amie_statistics}.get(target)
+    found = {} if count is None else count(model.dataset.graph("train"), table.rules).columns()
+    assert {name: table.columns[name] for name in found} == found
     if target == "jsonl":
         assert table.columns["weight"] == [rule.weight for rule in model.rules()]
         assert "->" in table.columns["examples"][0][0]
@@ -194,17 +228,31 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
 
 
 def test_mined_rules_become_anyburl_lines(data, monkeypatch, capsys, tmp_path):
-    """Their support is that of training queries and comes without predictions, so AMIE's is counted."""
+    """Their support is that of training queries and comes without predictions, so AnyBURL's is counted."""
     mined, output = tmp_path / "mined.txt", tmp_path / "rules.tsv"
     assert run("mine", data, "-o", str(mined), "--top", "2", monkeypatch=monkeypatch) == 0
     arguments = ("convert", str(mined), "--to", "anyburl", "-o", str(output), "--data", data)
     assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
     dataset = load_dataset(data)
     table = read_table(output, dataset.vocab).table
-    expected = amie_statistics(dataset.graph("train"), table.rules)
+    expected = anyburl_statistics(dataset.graph("train"), table.rules)
     assert len(table)
     assert table.columns["predictions"] == expected.predictions.tolist()
     assert table.columns["support"] == expected.support.tolist()
+
+
+def test_figures_of_amie_do_not_pass_for_those_of_anyburl(folder, data, model, monkeypatch, tmp_path):
+    """parent(X,Y) <- parent(X,Z1) & parent(Z2,Z1) & parent(Z2,Y) finds every fact again by going back."""
+    jsonl, output = tmp_path / "rules.jsonl", tmp_path / "rules.tsv"
+    arguments = ("export", "--format", "jsonl", "--relation", "parent", "-o", str(jsonl))
+    assert run("rules", folder, *arguments, monkeypatch=monkeypatch) == 0
+    arguments = ("convert", str(jsonl), "--to", "anyburl", "-o", str(output), "--data", data)
+    assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
+    before, after = (read_table(path, model.dataset.vocab).table for path in (jsonl, output))
+    there_and_back = next(rule for rule in before.rules if len(rule.body) == 3)
+    old, new = (table.row(table.rules.index(there_and_back)) for table in (before, after))
+    facts = model.dataset.graph("train").edges(there_and_back.head)[0]
+    assert old["support"] == len(facts) > new["support"] > 0
 
 
 @pytest.mark.parametrize(
@@ -245,6 +293,92 @@ def test_help_has_an_example(command):
 
 def test_options_may_come_before_the_run(folder, monkeypatch, capsys):
     assert run("rules", "--top", "1", folder, "--relation", "parent", monkeypatch=monkeypatch) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 2
+    assert capsys.readouterr().out.startswith("parent: 1 of 2 rules\n")
     assert run("rules", folder, "exprt", monkeypatch=monkeypatch) == 2
     assert "exprt" in capsys.readouterr().err
+
+
+def test_rules_are_shown_best_first(folder, model, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run("rules", folder, "--relation", "parent", monkeypatch=monkeypatch) == 0
+    shown = capsys.readouterr()
+    best, against = model.rules("parent", sort="use")
+    assert shown.err == ""
+    assert shown.out.splitlines() == [
+        "parent: 2 rules",
+        f"  {best.text}",
+        f"    weight 1.25, confidence {best.confidence:.2f} ({best.support} of {best.predictions} pairs),"
+        f" PCA {best.pca_confidence:.2f}, coverage {best.head_coverage:.2f}",
+        f"    right in {best.right} of {best.decided} first places it decided",
+        "",
+        "  what speaks against:",
+        f"  {against.text}",
+        f"    weight -0.25, confidence {against.confidence:.2f} ({against.support} of"
+        f" {against.predictions} pairs), PCA {against.pca_confidence:.2f}, coverage 1.00",
+        "",
+        "A rule decides a first place if it adds most to the best answer of a validation",
+        "query.",
+    ]
+
+
+def test_which_rules_are_shown(folder, model, monkeypatch, capsys):
+    def told(*arguments):
+        assert run("rules", folder, "--json", *arguments, monkeypatch=monkeypatch) == 0
+        rows = json.loads(capsys.readouterr().out)
+        assert all(row.pop("same_as") is None for row in rows)
+        return rows
+
+    def expected(**choice):
+        return [rule.as_dict() for rule in model.rules(use=True, **choice)]
+
+    assert told() == expected(top=10, sort="use")
+    assert told("--top", "1", "--sort", "weight") == expected(top=1)
+    assert told("--all", "--top", "1") == expected(sort="use")
+    assert told("--min-confidence", "0.8") == expected(sort="use", min_confidence=0.8)
+    assert told("--min-support", "40", "--sort", "support") == expected(sort="support", min_support=40)
+    assert told("--max-length", "2", "--sort", "confidence") == expected(sort="confidence", max_length=2)
+    assert run("rules", folder, "--min-support", "999", monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == "there are no such rules for any relation\n"
+    assert run("rules", folder, "--relation", "married^-1", monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == "there are no rules for married^-1\n"
+
+
+def test_a_note_if_not_all_rules_were_looked_at(folder, monkeypatch, capsys):
+    monkeypatch.setattr("rnnlogic.answering.listing.MANY", 5)
+    assert run("rules", folder, "--sort", "confidence", monkeypatch=monkeypatch) == 0
+    assert "note: only the 200 most promising rules of each relation" in capsys.readouterr().err
+    assert run("rules", folder, "--sort", "confidence", "--all", monkeypatch=monkeypatch) == 0
+    assert run("rules", folder, monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_frontier(model, monkeypatch, capsys, tmp_path):
+    folder, plot = str(model.save(tmp_path / "run")), tmp_path / "plot.png"
+    arguments = ("rules", folder, "--frontier")
+    assert run(*arguments, str(plot), monkeypatch=monkeypatch) == 2
+    assert "this run has no frontier" in capsys.readouterr().err
+    numbers = {"mrr": [0.5, 0.49, 0.3], "drop": [0.0, 0.01, 0.2], "error": [0.0, 0.01, 0.02]}
+    arrays = {name: np.array(values) for name, values in numbers.items()}
+    Run.open(folder).save(FRONTIER, arrays | {"rules": np.array([90, 40, 10]), "chosen": np.array(1)})
+    assert run(*arguments, str(plot), monkeypatch=monkeypatch) == 0
+    assert capsys.readouterr().out == f"frontier of 3 models written to {plot}\n"
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert run(*arguments, str(plot.with_suffix(".svg")), "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["points"] == 3
+    assert "kept: 40 rules, MRR 0.490" in plot.with_suffix(".svg").read_text()
+    for wrong, message in [
+        ("plot.doc", "writes .png, .svg, .pdf files"),
+        ("no/plot.png", "cannot be written"),
+    ]:
+        assert run(*arguments, str(tmp_path / wrong), monkeypatch=monkeypatch) == 2
+        assert message in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert run(*arguments, str(plot), monkeypatch=monkeypatch) == 2
+    assert 'pip install "rnnlogic[plots]"' in capsys.readouterr().err
+
+
+def test_progress_comes_only_after_a_while():
+    told = []
+    for seconds in (60, 0):
+        Later(lambda *step: told.append(step), seconds)("use", 1, 2)
+    assert told == [("use", 1, 2, "")]

@@ -39,12 +39,19 @@ def embedding(dataset: rl.Dataset) -> object:
     return RotatE(entities, phases, 9.0)
 
 
+def figures_of(model: rl.RNNLogic, text: str) -> tuple[int, float]:
+    """The learner's own support and confidence of a rule."""
+    learned = model.learned
+    i = learned.rules.index(rl.parse_rule(text, model.dataset.vocab))
+    return int(learned.support[i]), float(learned.confidence[i])
+
+
 def results(name: str, variant: str) -> dict[str, object]:
     """Rules, weights, answers and the test report of one fit."""
     data = rl.load_dataset(name)
     vectors = embedding(data) if variant.endswith("-emb") else None
     model = rl.RNNLogic(SETTINGS, variant=variant).fit(data, embeddings=vectors)
-    rules = [tuple(rule.as_dict().values()) for rule in model.rules()]
+    rules = [(r.relation, r.text, r.weight, r.prior, *figures_of(model, r.text)) for r in model.rules()]
     asked = [(data.vocab.entities[h], data.vocab.relations[r]) for h, r, _ in data.test[:ASKED].tolist()]
     answers = [[(a.entity, a.score) for a in found] for found in model.predict_many(asked)]
     report = model.evaluate("test").as_dict()

@@ -1,4 +1,6 @@
-"""AnyBURL's figures against networkx, which knows nothing of our kernels."""
+"""AnyBURL's statistics against trying all tuples of distinct entities, and against networkx."""
+
+from itertools import permutations
 
 import networkx as nx
 import numpy as np
@@ -6,76 +8,84 @@ import pytest
 from hypothesis import given, settings
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.mining.anyburl import kernels, reference
-from rnnlogic.mining.anyburl.statistics import anyburl_statistics
+from rnnlogic.mining.amie import amie_statistics
+from rnnlogic.mining.anyburl import anyburl_statistics, with_anyburl_statistics
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.table import RuleTable
 from tests.grounding.conftest import cases
+from tests.grounding.oracles import facts_of
 
 
-def by_networkx(graph: Graph, rule: Rule) -> tuple[int, int]:
-    """Predictions and support: simple paths of the right length whose edges carry the body's relations."""
-    edges = nx.MultiDiGraph()
-    edges.add_nodes_from(range(graph.num_entities))
-    for relation in range(2 * graph.num_relations):
-        heads, tails = graph.edges(relation)
-        edges.add_edges_from((h, t, relation) for h, t in zip(heads.tolist(), tails.tolist(), strict=True))
-    pairs = set()
-    for x in edges:
-        others = [y for y in edges if y != x]
-        for path in nx.all_simple_edge_paths(edges, x, others, cutoff=len(rule.body)):
-            if tuple(relation for _, _, relation in path) == rule.body:
-                pairs.add((x, path[-1][1]))
-    if rule.body == (rule.head,):
-        return 0, 0
-    return len(pairs), sum(graph.has(x, rule.head, y) for x, y in pairs)
-
-
-@settings(max_examples=40, deadline=None)
-@given(case=cases())
-def test_statistics_equal_counting_simple_paths(case):
-    found = anyburl_statistics(case.graph, case.rules, threads=2)
-    for i, rule in enumerate(case.rules):
-        predictions, support = by_networkx(case.graph, rule)
-        assert (found.predictions[i], found.support[i]) == (predictions, support)
-        assert found.confidence[i] == (support / predictions if predictions else 0)
-    assert not found.is_sampled.any()
+def by_hand(graph, rule):
+    """Predictions and support: try every tuple of distinct entities, without the predicted fact."""
+    facts, predicted = facts_of(graph), set()
+    for path in permutations(range(graph.num_entities), len(rule.body) + 1):
+        own = {(path[0], rule.head, path[-1]), (path[-1], graph.inverse(rule.head), path[0])}
+        steps = zip(path, rule.body, path[1:], strict=False)
+        if rule.body and all(step in facts - own for step in steps):
+            predicted.add((path[0], path[-1]))
+    return len(predicted), sum((x, rule.head, y) in facts for x, y in predicted)
 
 
 @settings(max_examples=40)
 @given(case=cases())
-def test_the_kernel_equals_its_twin(case):
-    for rule in case.rules:
-        if not rule.body:
-            continue
-        body, heads = np.array(rule.body), np.arange(2 * case.graph.num_relations)
-        starts = np.arange(case.graph.num_entities, dtype=np.int32)
-        supports, results = [], []
-        for module in (kernels, reference):
-            support, seen = np.zeros(len(heads), np.int64), np.zeros(case.graph.num_entities, np.int64)
-            results.append(
-                module.count_simple_pairs(case.graph.arrays, body, heads, starts, seen, 0, support)
-            )
-            supports.append(support.tolist())
-        assert results[0] == results[1]
-        assert supports[0] == supports[1]
+def test_statistics_equal_trying_all_tuples(case):
+    found = anyburl_statistics(case.graph, case.rules, threads=2)
+    for i, rule in enumerate(case.rules):
+        predictions, support = by_hand(case.graph, rule)
+        assert (found.predictions[i], found.support[i]) == (predictions, support)
+        assert found.confidence[i] == (support / predictions if predictions else 0)
+    assert not found.is_sample.any()
 
 
-def test_a_walk_that_comes_back_through_the_own_fact_does_not_count():
-    """r(X,Y) <- r(X,Z) & r(W,Z) & r(W,Y): from 0 to 2 and back, AMIE counts r(0, 2) as its own support."""
-    graph = Graph.from_triples([(0, 0, 2), (1, 0, 2), (1, 0, 3)], 4, 1)
-    rules = RuleSet.from_rules([Rule(0, (0, 1, 0)), Rule(0, (0,)), Rule(0, (1,))])
+def test_statistics_equal_the_simple_paths_of_networkx():
+    rng = np.random.default_rng(3)
+    triples = np.unique(np.stack([rng.integers(n, size=120) for n in (25, 2, 25)], axis=1), axis=0)
+    graph = Graph.from_triples(triples, 25, 2)
+    network = nx.MultiDiGraph()
+    for head, relation, tail in facts_of(graph):
+        network.add_edge(head, tail, relation)
+    rules = RuleSet.from_rules([Rule(0, (0, 2, 0)), Rule(0, (1, 3)), Rule(1, (0, 1, 1)), Rule(2, (0,))])
     found = anyburl_statistics(graph, rules)
-    assert found.predictions.tolist() == [1, 0, 3]  # only 0 -> 2 -> 1 -> 3
-    assert found.support.tolist() == [0, 0, 0]
+    for i, rule in enumerate(rules):
+        joined = {
+            (x, y)
+            for x in network
+            for y in set(network) - {x}
+            for path in nx.all_simple_edge_paths(network, x, y, cutoff=len(rule.body))
+            if tuple(relation for _, _, relation in path) == rule.body
+        }
+        assert found.predictions[i] == len(joined) > 0
+        assert found.support[i] == sum(graph.has(x, rule.head, y) for x, y in joined)
 
 
-def test_a_sample_says_so():
-    graph = Graph.from_triples([(i, 0, i + 1) for i in range(50)], 60, 1)
-    rules = RuleSet.from_rules([Rule(0, (0, 0))])
-    part = anyburl_statistics(graph, rules, most_heads=10)
-    assert part.is_sampled.tolist() == [True]
-    assert part.predictions[0] <= 10
-    whole = anyburl_statistics(graph, rules, most_heads=50)
-    assert (whole.predictions.tolist(), whole.is_sampled.tolist()) == ([49], [False])
-    assert whole.confidence == pytest.approx(0)
+def test_going_there_and_back_supports_nothing():
+    """likes(0, 1) alone: the walk 0, 1, 0, 1 finds it again, which AMIE counts and AnyBURL does not."""
+    graph = Graph.from_triples([(0, 0, 1)], 2, 1)
+    rules = RuleSet.from_rules([Rule(0, (0, 1, 0)), Rule(0, (0,))])
+    assert amie_statistics(graph, rules).support.tolist() == [1, 1]
+    found = anyburl_statistics(graph, rules)
+    assert found.predictions.tolist() == found.support.tolist() == [0, 0]
+
+
+def test_a_budget_leaves_a_sample_that_says_so():
+    rng = np.random.default_rng(0)
+    triples = np.unique(np.stack([rng.integers(n, size=3000) for n in (200, 1, 200)], axis=1), axis=0)
+    graph, rules = Graph.from_triples(triples, 200, 1), RuleSet.from_rules([Rule(0, (0, 0)), Rule(0, (1,))])
+    whole = anyburl_statistics(graph, rules)
+    some = anyburl_statistics(graph, rules, steps=10_000)
+    assert some.is_sample.tolist() == [True, False]
+    assert 0 < some.predictions[0] < whole.predictions[0]
+    assert some.predictions[1] == whole.predictions[1]
+    assert some.confidence[0] == pytest.approx(whole.confidence[0], abs=0.03)
+    again = anyburl_statistics(graph, rules, steps=10_000, threads=1)
+    assert again.support.tolist() == some.support.tolist()
+
+
+def test_as_columns_with_progress():
+    graph, told = Graph.from_triples([(0, 0, 1), (1, 0, 0)], 2, 1), []
+    table = RuleTable(RuleSet.from_rules([Rule(0, (1,))]), {"weight": [2.0]})
+    found, samples = with_anyburl_statistics(table, graph, tick=lambda *step: told.append(step))
+    assert found.row(0) == {"weight": 2.0, "predictions": 2, "support": 2, "confidence": 1.0}
+    assert (samples, told) == (0, [(1, 1)])

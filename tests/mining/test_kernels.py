@@ -86,3 +86,26 @@ def test_add_matches(case):
             results.append((sums, pairs))
         np.testing.assert_array_equal(results[0][0], results[1][0])
         np.testing.assert_array_equal(results[0][1], results[1][1])
+
+
+@settings(max_examples=100)
+@given(case=cases(), most=st.sampled_from([3, 20, 10_000]))
+def test_count_simple(case, most):
+    heads, starts = np.arange(4, dtype=np.int32), np.arange(ENTITIES, dtype=np.int32)[::-1].copy()
+    for body in {rule.body for rule in case.rules} - {()}:
+        results = []
+        for module in (kernels, reference):
+            support, marks = np.zeros(4, np.int64), np.zeros(ENTITIES, np.bool_)
+            steps = np.array(body, np.int32)
+            counts = module.count_simple(case.graph.arrays, steps, heads, starts, most, marks, support)
+            assert not marks.any()
+            results.append((*counts, support.tolist()))
+        assert results[0] == results[1]
+
+
+def test_count_simple_with_more_ends_than_its_first_buffer():
+    graph = Graph.from_triples([(0, 0, i) for i in range(1, 700)], 700, 1)
+    marks, support = np.zeros(700, np.bool_), np.zeros(1, np.int64)
+    arguments = np.zeros(1, np.int32), np.zeros(1, np.int32), np.zeros(1, np.int32), 10_000, marks, support
+    assert kernels.count_simple(graph.arrays, *arguments) == (699, 699)
+    assert support[0] == 699

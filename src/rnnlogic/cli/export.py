@@ -66,8 +66,8 @@ def export(
 ) -> None:
     """Write the rules of a run to a file: `rnnlogic rules RUN export ...`.
 
-    Rule files: text, anyburl (also for PyClause), ids (the authors' format), jsonl. AMIE's statistics are
-    written to anyburl and jsonl files.
+    Rule files: text, anyburl (also for PyClause), ids (the authors' format), jsonl. A jsonl file gets AMIE's
+    statistics. An anyburl file gets AnyBURL's: paths that visit an entity twice do not count.
 
     Programs: prolog, datalog (clingo), sparql, cypher and sql return what every rule predicts and by how many
     walks; sparql-construct and sparql-insert produce the predicted facts only.
@@ -102,7 +102,7 @@ def convert(
 ) -> None:
     """Write a rule file in another format or as a program.
 
-    If anyburl or jsonl needs statistics that IN does not contain, AMIE's are counted on the training facts.
+    Statistics that anyburl or jsonl needs and IN does not contain are counted on the training facts.
     """
     from rnnlogic.data.dataset import load_dataset
     from rnnlogic.rules.formats import read_table
@@ -150,29 +150,47 @@ def _write(
     output: Path, table: RuleTable, dataset: Dataset, target: Target, facts: Path | None = None
 ) -> None:
     from rnnlogic.rules.formats import write_table
-    from rnnlogic.rules.formats.lines import FIGURES
     from rnnlogic.rules.programs import PROGRAMS
 
     if target.value in PROGRAMS:
         text = PROGRAMS[target.value](table, dataset.vocab)
         _write_texts({output: text} | _facts_text(facts, target, dataset))
         return
-    needed = {"anyburl": FIGURES, "jsonl": ("support",)}.get(target.value, ())
-    if any(name not in table.columns for name in needed):
-        table = _with_statistics(table, dataset, examples=0 if target == Target.anyburl else 1)
+    if target == Target.anyburl and not _has_anyburl_figures(table):
+        table = _with_anyburl_statistics(table, dataset)
+    elif target == Target.jsonl and "support" not in table.columns:
+        table = _with_amie_statistics(table, dataset)
     write_table(output, table, dataset.vocab, cast("RuleFormat", target.value))
 
 
-def _with_statistics(table: RuleTable, dataset: Dataset, examples: int) -> RuleTable:
+def _has_anyburl_figures(table: RuleTable) -> bool:
+    """Whether the figures can come from AnyBURL; AMIE's, which mean something else, have more columns."""
+    from rnnlogic.rules.formats.lines import FIGURES
+
+    return set(FIGURES) <= set(table.columns) and "pca_confidence" not in table.columns
+
+
+def _with_anyburl_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
+    from rnnlogic.mining.anyburl import with_anyburl_statistics
+
+    with StageProgress() as progress:
+        tick = partial(progress, "statistics")
+        found, samples = with_anyburl_statistics(table, dataset.graph("train"), tick=tick)
+    if samples:
+        typer.echo(
+            f"note: {samples:,} rules have too many paths to follow all; their figures are those of a random"
+            " sample of entities",
+            err=True,
+        )
+    return found
+
+
+def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
     from rnnlogic.mining.amie import with_statistics
 
     with StageProgress() as progress:
         return with_statistics(
-            table,
-            dataset.graph("train"),
-            dataset.vocab,
-            examples=examples,
-            tick=partial(progress, "statistics"),
+            table, dataset.graph("train"), dataset.vocab, examples=1, tick=partial(progress, "statistics")
         )
 
 

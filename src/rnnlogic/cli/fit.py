@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli.frontier import HEADERS, frontier_rows
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
@@ -209,6 +208,7 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
+    from rnnlogic.cli.frontier import frontier_rows
     from rnnlogic.learning.result import FRONTIER
 
     arrays = run.load(FRONTIER)
@@ -223,6 +223,8 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
     if summary["frontier"]:
+        from rnnlogic.cli.frontier import HEADERS
+
         typer.echo("\nFewer rules, validated: the compact model is the smallest within the tolerance")
         print_table(list(HEADERS), summary["frontier"])
     head, relation, tail = map(quote, _example(model))

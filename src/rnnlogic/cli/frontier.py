@@ -1,13 +1,21 @@
-"""The frontier of a compact model as a small table: how many rules, and what they cost in validation MRR."""
+"""The frontier of a compact model: rules kept against validation MRR, as a small table and as a picture."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RNNLogicError
+
+if TYPE_CHECKING:
+    from rnnlogic.base.types import Arrays
+    from rnnlogic.runs.folder import Run
+
+KINDS = (".png", ".svg", ".pdf")
 SHOWN = 7  # levels besides the full model and the chosen one
 HEADERS = ("rules", "validation MRR", "against full", "")
 
@@ -29,3 +37,45 @@ def _spread(rules: NDArray[np.int64], chosen: int) -> list[int]:
     wanted = np.linspace(sizes.max(), sizes.min(), SHOWN)
     nearest = {int(np.argmin(np.abs(sizes - size))) for size in wanted} | {chosen}
     return sorted(nearest, key=lambda i: -rules[i])
+
+
+def plot_frontier(run: Run, output: Path) -> int:
+    """Draw the frontier of a run; gives its number of points."""
+    from rnnlogic.learning.result import FRONTIER
+
+    if output.suffix.lower() not in KINDS:
+        raise RNNLogicError(f"{output}: --frontier writes {', '.join(KINDS)} files")
+    arrays = run.load(FRONTIER)
+    if arrays is None:
+        raise RNNLogicError(
+            f"{run.folder}: this run has no frontier; `rnnlogic fit` leaves one when it makes a compact model"
+        )
+    try:
+        import matplotlib
+    except ImportError:
+        raise RNNLogicError('--frontier needs matplotlib: pip install "rnnlogic[plots]"') from None
+    matplotlib.use("Agg")
+    try:
+        _draw(arrays, output)
+    except OSError as error:
+        raise RNNLogicError(f"{output}: cannot be written ({error.strerror})") from None
+    return len(arrays["rules"])
+
+
+def _draw(arrays: Arrays, output: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    rules, mrr, error, chosen = arrays["rules"], arrays["mrr"], arrays["error"], int(arrays["chosen"])
+    figure, panel = plt.subplots(figsize=(6.4, 4.0))
+    panel.plot(rules, mrr, marker=".", label="compact models")
+    panel.fill_between(rules, mrr - error, mrr + error, alpha=0.2, label="standard error of the loss")
+    full = float(mrr[0] + arrays["drop"][0])
+    panel.axhline(full, linestyle="--", color="grey", label=f"full model, MRR {full:.3f}")
+    kept = f"kept: {int(rules[chosen]):,} rules, MRR {mrr[chosen]:.3f}"
+    panel.plot(rules[chosen], mrr[chosen], "o", color="black", label=kept)
+    panel.set(xscale="log", xlabel="rules", ylabel="validation MRR")
+    panel.grid(alpha=0.3)
+    panel.legend(loc="lower right")
+    figure.tight_layout()
+    figure.savefig(output, dpi=120)
+    plt.close(figure)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
 from functools import partial
+from pathlib import Path
+from shutil import get_terminal_size
+from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from rnnlogic.cli import export
-from rnnlogic.cli.options import AsJson, RelationOption, RunFolder, TopOption
+from rnnlogic.cli.options import AsJson, RelationOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
+    from rnnlogic.answering.listing import RuleInfo
+    from rnnlogic.base.types import Progress
     from rnnlogic.model import RNNLogic
 
-HEADERS = ["weight", "prior", "support", "confidence", "rule"]
 FIGURES = ["weight", "predictions", "support", "confidence", "pca_confidence", "head_coverage"]
 EXAMPLE = "rnnlogic rules runs/umls --relation treats --top 10"
 
@@ -38,7 +45,7 @@ app = typer.Typer(cls=RunFirst, no_args_is_help=True, subcommand_metavar="RUN [e
 def rules() -> None:
     """Show the rules of a run, or write them for other programs.
 
-    rnnlogic rules RUN [--relation R] [--top N] [--statistics]
+    rnnlogic rules RUN [--relation R] [--top N] [--sort use]
 
     rnnlogic rules RUN export --format FORMAT -o FILE
 
@@ -46,57 +53,138 @@ def rules() -> None:
     """
 
 
+class SortChoice(StrEnum):
+    """What rules are sorted by."""
+
+    use = "use"
+    weight = "weight"
+    confidence = "confidence"
+    support = "support"
+
+
 @app.command("show", epilog=f"Example: {EXAMPLE}")
 def show(
     run: RunFolder,
     relation: RelationOption = None,
-    top: TopOption = None,
+    top: Annotated[int, typer.Option("--top", help="Rules shown of each relation.", min=1)] = 10,
+    sort: Annotated[SortChoice, typer.Option("--sort", help="Which rules come first.")] = SortChoice.use,
+    min_confidence: Annotated[
+        float, typer.Option("--min-confidence", help="Only rules of at least this confidence.", min=0, max=1)
+    ] = 0.0,
+    min_support: Annotated[
+        int, typer.Option("--min-support", help="Only rules of at least this support.", min=0)
+    ] = 0,
+    max_length: Annotated[
+        int | None, typer.Option("--max-length", help="Only rules with at most this many body atoms.", min=0)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All rules instead of the top ones.")] = False,
+    ids: Annotated[bool, typer.Option("--ids", help="Names as in the data instead of labels.")] = False,
     statistics: Annotated[
-        bool,
-        typer.Option("--statistics", help="AMIE's statistics on the training facts, with an example."),
+        bool, typer.Option("--statistics", help="A table with exact figures and an example for each rule.")
     ] = False,
+    frontier: Annotated[
+        Path | None,
+        typer.Option(
+            "--frontier",
+            metavar="FILE",
+            help="Plot validation MRR against the number of rules; shows no rules.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show rules by relation, heaviest first: `rnnlogic rules RUN ...`.
+    """Show the best rules of each relation: `rnnlogic rules RUN ...`.
 
-    Prior: the rule's probability under the generator. Support: training queries that the rule answers.
-    Confidence: support / (support + wrong), where wrong counts results that are not known answers.
+    Use: how often the rule decided, that is, added more than any other rule to the best answer of a
+    validation query. Rules with negative weights speak against an answer and come last.
 
-    With --statistics, all figures are AMIE's, on the training facts. Predictions: pairs (x, y) that the body
-    joins. Support: predictions that are facts of the head. Confidence: support / predictions. PCA confidence:
-    support / predictions whose x has a fact of the head. Head coverage: support / facts of the head.
+    The figures are AMIE's, on the training facts. Confidence: of the pairs (X, Y) that the body joins, the
+    share that are facts of the head. Support: the number of these facts. PCA confidence: the same share among
+    the X that have a fact of the head. Head coverage: support / facts of the head. For rules that join very
+    many pairs they come from a sample and are marked "about"; --statistics counts them all.
     """
+    from rnnlogic.answering.listing import CONSIDERED, Choice
+    from rnnlogic.answering.rule_text import rule_lines, same_rules
     from rnnlogic.model import RNNLogic
 
+    if frontier is not None:
+        _plot_frontier(run, frontier, as_json)
+        return
     model = RNNLogic.load(run)
+    choice = Choice(
+        None if everything else top, sort.value, min_confidence, min_support, max_length, use=True
+    )
+    with StageProgress() as progress:
+        found = model.rules(relation, **asdict(choice), progress=Later(progress))
+        same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)
+    if not choice.considers_all(_number(model, relation)):
+        typer.echo(
+            f"note: only the {CONSIDERED} most promising rules of each relation were looked at", err=True
+        )
     if statistics:
-        rows = _statistics(model, relation, top)
-        headers, cells = [*FIGURES, "rule", "example"], [_cells(row) for row in rows]
+        _print_statistics(model, found, as_json)
+    elif as_json:
+        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} for rule in found])
+    elif not found:
+        typer.echo(
+            f"there are no {'such ' if choice.is_narrow else ''}rules for {relation or 'any relation'}"
+        )
     else:
-        found = model.rules(relation, top)
-        rows = [rule.as_dict() for rule in found]
-        headers, cells = HEADERS, [[r.weight, r.prior, r.support, r.confidence, r.text] for r in found]
+        totals = _rules_by_relation(model)
+        width = get_terminal_size().columns
+        for line in rule_lines(found, same, totals, model.dataset.vocab, width, labels=not ids):
+            typer.echo(line)
+
+
+class Later:
+    """Progress that is shown only once a command has taken its time."""
+
+    def __init__(self, progress: Progress, seconds: float = 2.0) -> None:
+        self.progress, self.due = progress, monotonic() + seconds
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """`done` of `total` steps of a stage are finished."""
+        if monotonic() >= self.due:
+            self.progress(stage, done, total, note)
+
+
+def _rules_by_relation(model: RNNLogic) -> dict[str, int]:
+    rules, vocab = model.learned.rules, model.dataset.vocab
+    return {vocab.relation_name(head): len(rules.by_head(head)) for head in rules.head_relations().tolist()}
+
+
+def _number(model: RNNLogic, relation: str | None) -> int:
+    rules = model.learned.rules
+    return len(rules) if relation is None else len(rules.by_head(model.dataset.vocab.relation_id(relation)))
+
+
+def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
+    from rnnlogic.cli.frontier import plot_frontier
+    from rnnlogic.runs.folder import Run
+
+    points = plot_frontier(Run.open(run), output)
     if as_json:
-        print_json(rows)
-    elif not rows:
-        typer.echo(f"there are no rules for {relation or 'any relation'}")
+        print_json({"file": str(output), "points": points})
     else:
-        print_table(headers, cells)
+        typer.echo(f"frontier of {points} models written to {output}")
 
 
-def _statistics(model: RNNLogic, relation: str | None, top: int | None) -> list[dict[str, Any]]:
+def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool) -> None:
     from rnnlogic.mining.amie import with_statistics
-    from rnnlogic.rules.rule import format_rule
+    from rnnlogic.rules.rule import format_rule, parse_rule
+    from rnnlogic.rules.ruleset import RuleSet
+    from rnnlogic.rules.table import WEIGHT, RuleTable
 
     dataset = model.dataset
+    chosen = RuleSet.from_rules(parse_rule(rule.text, dataset.vocab) for rule in found)
+    table = RuleTable(chosen, {WEIGHT: [rule.weight for rule in found]})
     with StageProgress() as progress:
-        table = with_statistics(
-            export.weighted_rules(model, relation, top),
-            dataset.graph("train"),
-            dataset.vocab,
-            tick=partial(progress, "statistics"),
-        )
-    return [{"rule": format_rule(rule, dataset.vocab), **known} for rule, known in table.rows()]
+        tick = partial(progress, "statistics")
+        table = with_statistics(table, dataset.graph("train"), dataset.vocab, tick=tick)
+    rows = [{"rule": format_rule(rule, dataset.vocab), **known} for rule, known in table.rows()]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table([*FIGURES, "rule", "example"], [_cells(row) for row in rows])
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:

@@ -77,22 +77,27 @@ def amie_statistics(
     threads: int | None = None,
     examples: int = EXAMPLES,
     tick: Tick = no_tick,
+    starts: NDArray[np.integer] | None = None,
 ) -> AmieStatistics:
-    """AMIE's statistics of every rule, with up to `examples` supporting pairs each."""
-    order, bodies, ptr = _by_body(rules)
+    """AMIE's statistics of every rule, with up to `examples` supporting pairs each.
+
+    With `starts`, ascending entities, only pairs (x, y) with x among them are counted.
+    """
+    entities = np.arange(graph.num_entities) if starts is None else starts
+    order, bodies, ptr = by_body(rules)
     heads = rules.heads[order]
     predictions, support, pca = np.zeros((3, len(rules)), np.int64)  # of the rules in `order`
     pairs = np.full((len(rules), examples, 2), -1, np.int32)
     is_reached = np.zeros(graph.num_entities, np.bool_)
-    total, done = graph.num_entities * math.ceil(len(bodies) / BODIES), 0
-    for block, part in _groundings(graph, bodies, threads):
+    total, done = len(entities) * math.ceil(len(bodies) / BODIES), 0
+    for block, part in groundings(graph, bodies, entities, threads):
         ends = ptr[block : block + len(part.rules) + 1]
         own = slice(ends[0], ends[-1])
         joined = np.diff(part.ptr).reshape(len(part.rules), -1).sum(axis=1)
         predictions[own] += np.repeat(joined, np.diff(ends))
         add_matches(
             graph.arrays,
-            part.queries.astype(np.int32),
+            entities[part.queries].astype(np.int32),
             part.entity,
             part.ptr,
             ends - ends[0],
@@ -126,7 +131,7 @@ def with_statistics(
     return table.with_columns(columns)
 
 
-def _by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[tuple[int, ...]], NDArray[np.int64]]:
+def by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[tuple[int, ...]], NDArray[np.int64]]:
     """Rule ids [n] sorted by body, the distinct bodies, and where the rules of each begin [bodies+1]."""
     bodies = [rule.body for rule in rules]
     order = sorted(range(len(bodies)), key=bodies.__getitem__)
@@ -138,17 +143,17 @@ def _by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[tuple[int, ...]], 
     )
 
 
-def _groundings(
-    graph: Graph, bodies: list[tuple[int, ...]], threads: int | None
+def groundings(
+    graph: Graph, bodies: list[tuple[int, ...]], starts: NDArray[np.integer], threads: int | None
 ) -> Iterator[tuple[int, Grounding]]:
-    """Ground blocks of bodies from every entity; each part comes with the position of its block's first body.
+    """Ground blocks of bodies from `starts`; each part comes with the position of its block's first body.
 
-    The queries of a part are entity ids in ascending order. The bodies are sorted, so a block's trie keeps
+    The queries of a part are positions in `starts`, ascending. The bodies are sorted, so a block's trie keeps
     their order.
     """
     for start in range(0, len(bodies), BODIES):
         block = RuleSet.from_rules(Rule(0, body) for body in bodies[start : start + BODIES])
-        for part in Grounder(graph, block, threads).ground(np.arange(graph.num_entities), 0):
+        for part in Grounder(graph, block, threads).ground(starts, 0):
             yield start, part
 
 

@@ -1,4 +1,4 @@
-"""Compiled kernels: the bodies that join the two ends of a fact, and how well grounded bodies fit the facts.
+"""Compiled kernels: the bodies that join the two ends of a fact, and how well bodies fit the facts.
 
 Every public kernel has a plain twin in `reference.py`.
 """
@@ -195,3 +195,62 @@ def add_matches(
                             pairs[rule, support[rule], 1] = graph.tails[edge]
                         support[rule] += 1
             is_reached[reached] = False
+
+
+@compiled
+def count_simple(
+    graph: GraphArrays,
+    body: NDArray[np.int32],
+    rule_head: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    most: int,
+    is_end: NDArray[np.bool_],
+    support: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Count the pairs that paths without repeated entities join along a body of at least one step.
+
+    Returns their number and the steps made from `starts`, taken in order; after `most` steps it stops. Adds
+    to support [rules] the pairs that are facts of rule_head. `is_end` [E] is all false, and is left so.
+    """
+    length = len(body)
+    path = np.zeros(length + 1, np.int64)
+    edge, last = np.zeros(length, np.int64), np.zeros(length, np.int64)
+    ends = np.empty(256, np.int64)
+    predictions, steps = 0, 0
+    for start in starts:
+        if steps >= most:
+            break
+        size, depth = 0, 0
+        path[0] = start
+        edge[0], last[0] = edges_of(graph, body[0], start)
+        while depth >= 0 and steps < most:
+            if edge[depth] == last[depth]:
+                depth -= 1
+                continue
+            other = graph.tails[edge[depth]]
+            edge[depth] += 1
+            steps += 1
+            is_new = True
+            for i in range(depth + 1):
+                is_new = is_new and path[i] != other
+            if not is_new:
+                continue
+            if depth < length - 1:
+                depth += 1
+                path[depth] = other
+                edge[depth], last[depth] = edges_of(graph, body[depth], other)
+            elif not is_end[other]:
+                is_end[other] = True
+                if size == len(ends):
+                    more = np.empty(2 * size, np.int64)
+                    more[:size] = ends
+                    ends = more
+                ends[size] = other
+                size += 1
+        predictions += size
+        for rule in range(len(rule_head)):
+            first, after = edges_of(graph, rule_head[rule], start)
+            for i in range(first, after):
+                support[rule] += is_end[graph.tails[i]]
+        is_end[ends[:size]] = False
+    return predictions, steps

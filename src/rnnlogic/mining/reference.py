@@ -132,3 +132,35 @@ def add_matches(
                 if tail in reached:
                     pairs[rule, support[rule] : support[rule] + 1] = head, tail
                     support[rule] += 1
+
+
+def count_simple(
+    graph: GraphArrays,
+    body: NDArray[np.int32],
+    rule_head: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    most: int,
+    is_end: NDArray[np.bool_],  # noqa: ARG001 - the kernel's marks
+    support: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Count the pairs that paths without repeated entities join along a body of at least one step."""
+    steps = 0
+
+    def ends(path: tuple[int, ...]) -> Iterator[int]:
+        """Where the ways on lead, depth first; an end may come more than once."""
+        nonlocal steps
+        for other in tails_of(graph, int(body[len(path) - 1]), path[-1]):
+            if steps == most:
+                return
+            steps += 1
+            if other not in path:
+                longer = (*path, other)
+                yield from [other] if len(path) == len(body) else ends(longer)
+
+    predictions = 0
+    for start in starts.tolist():
+        found = set(ends((start,)))
+        predictions += len(found)
+        for rule, head in enumerate(rule_head.tolist()):
+            support[rule] += len(found.intersection(tails_of(graph, head, start)))
+    return predictions, steps

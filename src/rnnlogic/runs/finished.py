@@ -16,15 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.config import Config
-from rnnlogic.data.vocab import Vocab
+from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
+from rnnlogic.mining.figures import rule_figures
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
 
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
+MANY, FIRST = 50_000, 10
+HEADER = "# rule  # weight, support (pairs predicted that are facts), confidence (support / pairs predicted)"
 PACKAGES = ("rnnlogic", "numpy", "numba", "torch", "safetensors")
 
 
@@ -41,9 +44,9 @@ def is_finished(folder: Path) -> bool:
     return (folder / MODEL).is_file()
 
 
-def write_learned(folder: Path, learned: Learned, vocab: Vocab, seed: int, seconds: float) -> None:
+def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, seconds: float) -> None:
     """Write rules and weights, then the mark that all is done."""
-    write_file(folder / RULES, rules_text(learned, vocab))
+    write_file(folder / RULES, rules_text(learned, dataset))
     write_arrays(folder / WEIGHTS, pack_learned(learned))
     about = {
         **{package: version(package) for package in PACKAGES},
@@ -84,13 +87,23 @@ def read_about(folder: Path) -> dict[str, Any]:
     return read_object(folder / MODEL)
 
 
-def rules_text(learned: Learned, vocab: Vocab) -> str:
-    """One rule per line with its figures as a comment, by head relation, heaviest first."""
+def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
+    """One rule per line with its figures as a comment, by head relation, heaviest first.
+
+    If there are `many` rules, only the first of each relation have figures, as counting takes its time.
+    """
     order = np.lexsort((-learned.weights, learned.rules.heads))
-    lines = [
-        "# rule  # weight, support (training queries answered), confidence (support / (support + wrong))"
-    ]
-    for i in order:
-        figures = f"{learned.weights[i]:.4g}, {learned.support[i]}, {learned.confidence[i]:.3g}"
-        lines.append(f"{format_rule(learned.rules[i], vocab)}  # {figures}")
+    heads = learned.rules.heads[order]
+    place = np.arange(len(order)) - np.searchsorted(heads, heads)  # among the rules of the same head
+    has_figures = (place < FIRST) | (len(order) < many)
+    figures = rule_figures(dataset.graph("train"), learned.rules[order[has_figures]])
+    number = np.cumsum(has_figures) - 1
+    lines = [HEADER if has_figures.all() else f"{HEADER}; of the first {FIRST} rules for each relation"]
+    for i, rule in enumerate(order.tolist()):
+        comment = f"{learned.weights[rule]:.4g}"
+        if has_figures[i]:
+            known = number[i]
+            sign = "" if figures.share[known] == 1 else "~"
+            comment += f", {sign}{figures.support[known]}, {sign}{figures.confidence[known]:.3g}"
+        lines.append(f"{format_rule(learned.rules[rule], dataset.vocab)}  # {comment}")
     return "\n".join(lines) + "\n"

@@ -157,8 +157,8 @@ class Run:
 
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
-        vocab, seed, seconds = self.dataset().vocab, self.config().seed, self._stages.seconds()
-        write_learned(self.folder, learned, vocab, seed, seconds)
+        dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
+        write_learned(self.folder, learned, dataset, seed, seconds)
         self.note("finished")
 
     def learned(self, embedding: Scorer | None = None) -> Learned:

@@ -1,1 +1,0 @@
-"""Figures of rules as AnyBURL and PyClause define them."""

@@ -1,0 +1,55 @@
+"""Rules that say the same are found by the pairs that they predict."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.mining import alike
+from rnnlogic.mining.alike import alike_rules
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from tests.grounding.conftest import cases
+from tests.grounding.oracles import facts_of, walks
+
+
+def by_hand(graph, rules, least):
+    facts, found = facts_of(graph), []
+    pairs = [
+        {(x, walk[-1]) for x in range(graph.num_entities) for walk in walks(facts, x, rule.body)}
+        for rule in rules
+    ]
+    for i, rule in enumerate(rules):
+        same = [
+            j
+            for j in range(i)
+            if found[j] == j
+            and rules[j].head == rule.head
+            and len(pairs[i] & pairs[j]) >= least * len(pairs[i] | pairs[j])
+            and pairs[i]
+        ]
+        found.append(same[0] if same else i)
+    return found
+
+
+@settings(max_examples=60)
+@given(case=cases())
+@pytest.mark.parametrize("least", [0.9, 0.5])
+def test_alike_rules_equal_comparing_all_pairs(case, least):
+    assert alike_rules(case.graph, case.rules, least, threads=1) == by_hand(case.graph, case.rules, least)
+
+
+def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
+    """Relation 1 repeats 97 of 100 facts of relation 0 backwards; relation 2 is another one."""
+    monkeypatch.setattr(alike, "PAIRS", 1000)
+    monkeypatch.setattr(alike, "FIRST", 10)
+    rng = np.random.default_rng(0)
+    pairs = np.unique(rng.integers(500, size=(20_000, 2)), axis=0).tolist()
+    triples = [(h, 0, t) for h, t in pairs]
+    triples += [(t, 1, h) for h, t in pairs if rng.random() < 0.97]
+    triples += [(h, 2, t) for h, t in rng.integers(500, size=(20_000, 2)).tolist()]
+    graph = Graph.from_triples(triples, 500, 3)
+    rules = RuleSet.from_rules([Rule(0, (2,)), Rule(0, (4,)), Rule(0, (0,)), Rule(1, (0,))])
+    assert alike_rules(graph, rules) == [0, 1, 1, 3]
+    monkeypatch.setattr(alike, "MOST", 2)
+    assert alike_rules(graph, rules) == [0, 1, 2, 3]
