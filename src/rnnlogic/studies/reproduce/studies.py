@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.learn import new_generator, with_parameters
+from rnnlogic.learning.result import Learned, unpack_learned
 from rnnlogic.mining.mine import best_per_head
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task
@@ -42,6 +44,14 @@ def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, d
             result.setdefault(source, {})[str(number)] = mrr
             progress("rules", done, len(numbers), f"{number} by {source}: test MRR {mrr:.3f}")
     return result
+
+
+def full_model(run: Run, embedding: Scorer | None = None) -> Learned:
+    """The model before compaction: a stage of its own, or what the fit left behind if it did not compact."""
+    saved, config = run.load("full"), run.config()
+    if saved is None and config.compact.enabled:
+        raise RNNLogicError(f"{run.folder}: the full model of this run is not there; fit it again")
+    return run.learned(embedding) if saved is None else unpack_learned(saved, config, embedding)
 
 
 def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
