@@ -1,4 +1,4 @@
-"""The whole compaction: what it may keep, how good it is by the real evaluation, and that it repeats itself."""
+"""The whole compaction: what it may keep, how good it is by the real evaluation, and that it repeats."""
 
 from dataclasses import replace
 
