@@ -33,7 +33,7 @@ CASE_SHARE = 0.1  # of the test answers that a rule must reach
 
 
 def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, dict[str, float]]:
-    """Test MRR of N rules per relation: the miner's, the generator's before and after EM, and a compact model's.
+    """Test MRR of N rules per relation: the miner's, the generator's before and after EM, and compact ones.
 
     The same predictor is trained on each set of rules; compact models have their own weights. Evidence train.
     """
