@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
-from rnnlogic.base.types import Arrays, Progress, Queries
+from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
@@ -23,7 +23,7 @@ from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.generator.train import fit_generator
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
-from rnnlogic.learning.compact.types import Teacher
+from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.result import FIGURES, FRONTIER, Learned, Store, pack_learned, unpack_learned
@@ -83,19 +83,8 @@ class _Job:
         predictor, config, started = full.predictor, self.config, time.perf_counter()
         if not wanted or predictor.reduced(full.rules, full.weights) is None:
             return full
-        teacher = Teacher(
-            self.dataset.graph("train"),
-            self.dataset.graph("all"),
-            full.rules,
-            full.weights,
-            full.support,
-            full.confidence,
-            self.predictor.values(full.rules, config, self.embedding),
-            np.array([rule in self.edits.pinned for rule in full.rules], bool),
-            validation_queries(self.dataset, config.em.valid_facts),
-            config.compact,
-            config.seed,
-        )
+        pinned = np.array([rule in self.edits.pinned for rule in full.rules], bool)
+        teacher = teacher_of(full, self.dataset, config, pinned)
         found = compacted(teacher, self.threads, partial(self.progress, "compact"))
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
@@ -270,14 +259,6 @@ class _Job:
     def note(self, stage: str, started: float, **figures: Any) -> None:
         """Log a stage: its figures and its duration."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
-
-
-def validation_queries(dataset: Dataset, most_facts: int) -> Queries:
-    """Queries of validation facts in both directions, of a sample if there are more facts than asked."""
-    facts = dataset.valid
-    facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
-    back = facts[:, [2, 1, 0]] + np.array([0, dataset.vocab.num_relations, 0], facts.dtype)
-    return np.concatenate([facts, back])
 
 
 def new_generator(dataset: Dataset, config: Config) -> RuleGenerator:

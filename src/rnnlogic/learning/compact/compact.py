@@ -12,10 +12,10 @@ from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.compact.fit import Fit, first_rules, shrink
-from rnnlogic.learning.compact.ground import grounded_heads
-from rnnlogic.learning.compact.levels import Level, chosen_level, frontier, model_at
+from rnnlogic.learning.compact.ground import grounded_heads, reach_hashes
+from rnnlogic.learning.compact.levels import Level, chosen_level, frontier, full_level, model_at
 from rnnlogic.learning.compact.questions import imitation, questions, without_twins
-from rnnlogic.learning.compact.types import Floats, Ids, Model, Path, Teacher
+from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.learning.compact.validation import judged
 from rnnlogic.mining.statistics import rule_statistics
 
@@ -47,27 +47,61 @@ def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]
     return found
 
 
+def unlike_others(
+    teacher: Teacher, grounder: Grounder, relation: int, grounded: Grounded
+) -> NDArray[np.bool_]:
+    """Mask [k] of the rules that reach something, and not what a shorter one reaches.
+
+    Neither in the questions, nor from their heads when nothing is hidden.
+    """
+    ids = teacher.rules.by_head(relation)
+    lengths, pinned = teacher.rules.lengths[ids], teacher.pinned[ids]
+    mask = without_twins(grounded.hashes, lengths, pinned)
+    hashes = reach_hashes(grounder, relation, np.unique(grounded.heads), teacher)
+    places = np.flatnonzero(mask)
+    mask[places] = without_twins(hashes[places], lengths[places], pinned[places])
+    return mask
+
+
+def only_pinned(teacher: Teacher, ids: Ids) -> list[Model]:
+    """The path of a relation without training facts: nothing but pinned rules, with the weights they have."""
+    weights = teacher.weights[ids]
+    if teacher.settings.signs == "nonnegative":
+        weights = np.maximum(weights, 0.0)
+    return [Model(ids, weights, 0.0)] if len(ids) else []
+
+
+def unchanged(teacher: Teacher, ids: Ids) -> list[Model]:
+    """The rules that may be kept, with the full model's weights: where they are few, a path starts there."""
+    weights = teacher.weights[ids]
+    is_too_many = len(ids) > teacher.settings.first
+    is_against = teacher.settings.signs == "nonnegative" and bool((weights < 0).any())
+    return [] if is_too_many or is_against or not len(ids) else [Model(ids, weights, 0.0)]
+
+
 def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
     """The path of ever smaller models of one relation and direction."""
     teacher, grounder = shared
     settings = teacher.settings
     ids = teacher.rules.by_head(relation)
+    is_pinned = teacher.pinned[ids]
     if not len(ids) or not len(teacher.graph.edges(relation)[0]):
-        return judged(teacher, grounder, relation, [])
+        return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))
     heads, hidden, asked = questions(teacher, relation)
     most = settings.results_per_relation, settings.candidates_per_query
     grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
-    is_new = without_twins(grounded.hashes, teacher.rules.lengths[ids])
+    is_new = unlike_others(teacher, grounder, relation, grounded)
     problem = imitation(teacher, asked, grounded)
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
-    pinned = np.flatnonzero(teacher.pinned[ids])
+    pinned = np.flatnonzero(is_pinned)
     fit = Fit(settings.weight_decay, settings.signs == "nonnegative", settings.steps, pinned)
     weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
     allowed = is_new & (teacher.support[ids] > 0)
     first = np.flatnonzero(weights)
     allowed[first] = with_support(teacher, relation, ids[first])
     weights[~allowed] = 0.0
-    models, size = list[Model](), np.sqrt(len(teacher.graph.edges(relation)[0]))
+    models = unchanged(teacher, ids[allowed | is_pinned])
+    size = np.sqrt(len(teacher.graph.edges(relation)[0]))
     for active, now, saved in shrink(problem, weights, np.flatnonzero(allowed), settings, fit):
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
@@ -98,11 +132,21 @@ class Compact(NamedTuple):
 
 def compacted(teacher: Teacher, threads: int, tick: Tick = no_tick) -> Compact:
     """The smallest model that loses no more validation MRR than the settings allow."""
-    paths = compact_paths(teacher, threads, tick)
-    levels = frontier(paths, teacher.settings.rules)
-    level = chosen_level(levels, teacher.settings.tolerance)
-    ids, weights = model_at(paths, level, len(teacher.rules))
-    return Compact(ids, weights, levels, levels.index(level))
+    return chosen(teacher, compact_paths(teacher, threads, tick))
+
+
+def chosen(teacher: Teacher, paths: list[Path]) -> Compact:
+    """The smallest model of some paths that loses no more validation MRR than the settings allow.
+
+    The full model is the first level unless the settings rule it out, and is taken if no other is so good.
+    """
+    settings, size = teacher.settings, len(teacher.rules)
+    levels = frontier(paths, settings.rules)
+    if settings.rules is None and settings.signs == "any":
+        levels = [full_level(paths, size), *levels]
+    level = chosen_level(levels, settings.tolerance)
+    kept = model_at(paths, level, size) if level.chosen else (np.arange(size), teacher.weights)
+    return Compact(*kept, levels, levels.index(level))
 
 
 def pack_frontier(compact: Compact) -> Arrays:

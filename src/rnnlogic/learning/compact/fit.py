@@ -27,7 +27,7 @@ class Fit(NamedTuple):
 
 def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
     """Mean cross entropy with weights [active], and its derivative by score [c]."""
-    scores = np.zeros(len(problem.target))
+    scores = problem.rest.copy()
     add_scores(*problem.columns, active, weights, scores)
     upstream = np.empty(len(scores))
     loss = cross_entropy(problem.query_ptr, problem.target, problem.stands_for, scores, upstream)

@@ -51,6 +51,7 @@ class _Part(NamedTuple):
     query: NDArray[np.int64]  # [c]
     entity: NDArray[np.int32]  # [c]
     score: Floats  # [c]
+    rest: Floats  # [c] the part of the score that no rule adds
     is_known: NDArray[np.bool_]  # [c] by training facts
     stands_for: Floats  # [c]
     size: NDArray[np.int64]  # [c] rules looked at that reach the candidate
@@ -70,19 +71,46 @@ def _part(
     value = value if phi is None else value * phi
     of = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
     added = teacher.weights[found.rule_id] * value
-    score = np.bincount(of, added, minlength=len(found)).astype(np.float64)
+    rest = _rest(found, teacher)
+    score = rest + np.bincount(of, added, minlength=len(found))
     rule = place[found.rule]
     head = np.repeat(found.heads, np.diff(found.query_ptr)).astype(np.int64)
     key = head * teacher.graph.num_entities + found.entity
-    is_binary = teacher.values.feature == "binary"
-    count = np.ones(len(rule), np.int64) if is_binary else found.count.astype(np.int64)
-    add_hashes(found.candidate_ptr, rule, count, key, hashes)
+    add_hashes(found.candidate_ptr, rule, _counts(found, teacher), key, hashes)
     kept = rule >= 0
     size = np.bincount(of[kept], minlength=len(found.entity))
     is_known = _are_facts(teacher.graph, found.relation, key) & (found.entity != hidden[query])
     many = np.ones(len(found.entity))
     values = value[kept].astype(np.float32)
-    return _Part(query, found.entity, score, is_known, many, size, rule[kept], values)
+    return _Part(query, found.entity, score, rest, is_known, many, size, rule[kept], values)
+
+
+def _rest(found: Candidates, teacher: Teacher) -> Floats:
+    """The part of the score [c] that no rule adds."""
+    rows = None if teacher.rest is None else teacher.rest(teacher.graph, found.heads, found.relation)
+    if rows is None:
+        return np.zeros(len(found.entity))
+    query = np.repeat(np.arange(len(found.heads)), np.diff(found.query_ptr))
+    rest: Floats = rows[query, found.entity]
+    return rest
+
+
+def reach_hashes(
+    grounder: Grounder, relation: int, heads: NDArray[np.int32], teacher: Teacher
+) -> NDArray[np.uint64]:
+    """Hashes [k] of what the rules of a relation reach from heads, nothing hidden."""
+    hashes = np.zeros(len(teacher.rules.by_head(relation)), np.uint64)
+    for found in grounder.candidates(heads, relation):
+        head = np.repeat(found.heads, np.diff(found.query_ptr)).astype(np.int64)
+        key = head * teacher.graph.num_entities + found.entity
+        add_hashes(found.candidate_ptr, found.rule.astype(np.int32), _counts(found, teacher), key, hashes)
+    return hashes
+
+
+def _counts(found: Candidates, teacher: Teacher) -> Ids:
+    """Walks [n], as far as the feature tells them apart."""
+    is_binary = teacher.values.feature == "binary"
+    return np.ones(len(found.rule), np.int64) if is_binary else found.count.astype(np.int64)
 
 
 def _thinned(part: _Part, most: int, seed: int) -> _Part:
@@ -115,6 +143,7 @@ def _held(part: _Part, keep: NDArray[np.bool_]) -> _Part:
         part.query[keep],
         part.entity[keep],
         part.score[keep],
+        part.rest[keep],
         part.is_known[keep],
         part.stands_for[keep],
         part.size[keep],
@@ -128,13 +157,13 @@ def _joined(parts: list[_Part], heads: NDArray[np.int32], hashes: NDArray[np.uin
         nothing = np.zeros(0, np.int64)
         ones = np.ones(0)
         ids, values = nothing.astype(np.int32), ones.astype(np.float32)
-        parts = [_Part(nothing, ids, ones, ones > 0, ones, nothing, ids, values)]
-    query, entity, score, _, many, size, rule, value = (
+        parts = [_Part(nothing, ids, ones, ones, ones > 0, ones, nothing, ids, values)]
+    query, entity, score, rest, _, many, size, rule, value = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
     query_ptr = np.searchsorted(query, np.arange(len(heads) + 1)).astype(np.int64)
     columns = Columns(*by_column(_ptr(size), rule, value, len(hashes)))
-    return Grounded(heads, query_ptr, entity, score, many, columns, hashes)
+    return Grounded(heads, query_ptr, entity, score, rest, many, columns, hashes)
 
 
 def _ptr(sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ class Level(NamedTuple):
     """One point of the frontier: a choice of a model from each path."""
 
     price: float
-    chosen: list[int]  # [paths] which model; len(models) for none
+    chosen: list[int]  # [paths] which model, len(models) for none; empty for the full model
     rules: int  # in all
     mrr: float  # on validation queries
     drop: float  # MRR lost against the full model
@@ -37,7 +38,13 @@ def level_at(paths: Sequence[Path], price: float, most: int | None = None) -> Le
 def _first_model(path: Path, price: float, most: int | None) -> int:
     allowed = [i for i, model in enumerate(path.models) if most is None or len(model.rules) <= most]
     worth = [i for i in allowed if path.models[i].price >= price]
-    return (worth or allowed[-1:] or [len(path.models)])[0]
+    fewest = max(len(path.models) - 1, 0)  # more than `most` only where more rules are pinned
+    return (worth or allowed[-1:] or [fewest])[0]
+
+
+def full_level(paths: Sequence[Path], rules: int) -> Level:
+    """The full model as a level."""
+    return Level(0.0, [], rules, float(np.concatenate([path.full for path in paths]).mean()), 0.0, 0.0)
 
 
 def frontier(paths: Sequence[Path], most: int | None = None, points: int = 40) -> list[Level]:
@@ -50,16 +57,19 @@ def frontier(paths: Sequence[Path], most: int | None = None, points: int = 40) -
 
 
 def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
-    """The smallest level that surely (by one standard error) loses no more than the tolerance.
+    """The smallest level that loses no more than the tolerance: surely (by one standard error) if one does.
 
-    Against the full model; where no level is so good (as with very few rules), against the best level.
+    Against the full model, which is taken itself if it is a level and no other is so good. If it is none
+    (as with a limit on the rules), against the best level.
     """
     full, best = levels[0].mrr + levels[0].drop, max(level.mrr for level in levels)
-    for reference in (full, best):
-        good = [level for level in levels if level.mrr - level.error >= reference - tolerance]
+    small = [level for level in levels if level.chosen]
+    references = [full] if len(small) < len(levels) else [full, best]
+    for reference, errors in product(references, (1, 0)):
+        good = [level for level in small if level.mrr - errors * level.error >= reference - tolerance]
         if good:
-            return min(good, key=lambda level: level.rules)
-    return max(levels, key=lambda level: level.mrr)
+            return min(good, key=lambda level: (level.rules, -level.mrr))
+    return levels[0]
 
 
 def model_at(paths: Sequence[Path], level: Level, num_rules: int) -> tuple[Ids, Floats]:

@@ -62,7 +62,7 @@ def imitation(teacher: Teacher, weights: Floats, grounded: Grounded) -> Imitatio
     weights = np.where(np.diff(grounded.query_ptr) < 2, 0.0, weights[: len(grounded.heads)])  # 1: trivial
     weights /= max(weights.sum(), 1e-300)
     share = softmax(grounded.query_ptr, teacher.settings.temperature * grounded.score + np.log(many))
-    return Imitation(grounded.query_ptr, share * weights[query], many, grounded.columns)
+    return Imitation(grounded.query_ptr, share * weights[query], many, grounded.rest, grounded.columns)
 
 
 def softmax(query_ptr: NDArray[np.int64], scores: Floats) -> Floats:
@@ -75,9 +75,15 @@ def softmax(query_ptr: NDArray[np.int64], scores: Floats) -> Floats:
     return share
 
 
-def without_twins(hashes: NDArray[np.uint64], lengths: Ids) -> NDArray[np.bool_]:
-    """Mask [k] of the rules that reach something, and not exactly what a shorter or earlier one reaches."""
-    order = np.lexsort((np.arange(len(lengths)), lengths))
+def without_twins(
+    hashes: NDArray[np.uint64], lengths: Ids, pinned: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Mask [k] of the rules that reach something, and not exactly what a shorter or earlier one reaches.
+
+    Pinned rules stay anyway, so others make way for them.
+    """
+    gives_way = np.zeros(len(lengths), bool) if pinned is None else ~pinned
+    order = np.lexsort((np.arange(len(lengths)), lengths, gives_way))
     first = order[np.unique(hashes[order], return_index=True)[1]]
     mask = np.zeros(len(lengths), bool)
     mask[first] = True

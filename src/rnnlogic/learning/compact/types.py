@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from rnnlogic.rules.ruleset import RuleSet
 
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
+Rest = Callable[[Graph, NDArray[np.int32], int], Floats | None]  # graph, heads [q], relation -> [q, E]
 
 
 class Teacher(NamedTuple):
@@ -31,6 +33,7 @@ class Teacher(NamedTuple):
     asked: Queries  # [n, 3] validation queries
     settings: CompactSettings
     seed: int
+    rest: Rest | None = None  # what the score of every entity has besides the sum over rules
 
 
 class Columns(NamedTuple):
@@ -48,6 +51,7 @@ class Grounded(NamedTuple):
     query_ptr: NDArray[np.int64]  # [q+1]
     entity: NDArray[np.int32]  # [c]
     score: Floats  # [c] of the full model
+    rest: Floats  # [c] the part of the score that no rule adds
     stands_for: Floats  # [c] so many candidates of the query
     columns: Columns  # of the rules looked at
     hashes: NDArray[np.uint64]  # [rules looked at] the same for rules that reach the same
@@ -59,6 +63,7 @@ class Imitation(NamedTuple):
     query_ptr: NDArray[np.int64]  # [q+1]
     target: Floats  # [c] sums to the query's weight; all weights sum to 1
     stands_for: Floats  # [c] so many candidates
+    rest: Floats  # [c] the part of the score that no rule adds
     columns: Columns
 
 

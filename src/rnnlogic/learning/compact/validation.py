@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,8 @@ from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.compact.ground import grounded_heads, known_candidates, query_of
 from rnnlogic.learning.compact.kernels import add_scores, mark_reached, rank_queries
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
+
+_Scored = tuple[Floats, NDArray[np.bool_]]  # scores of candidates [c], and which are reached
 
 
 def judged(teacher: Teacher, grounder: Grounder, relation: int, models: list[Model]) -> Path:
@@ -24,15 +28,17 @@ def judged(teacher: Teacher, grounder: Grounder, relation: int, models: list[Mod
     grounded = grounded_heads(grounder, relation, heads, teacher, used)
     judge = _Judge(teacher, relation, grounded, query, asked[:, 2])
     everything = np.ones(len(grounded.entity), bool)
-    reciprocal = [judge.reciprocal_ranks(*_scored(grounded, ids[used], model)) for model in models]
-    reciprocal.append(judge.reciprocal_ranks(grounded.score, ~everything))
-    return Path(relation, models, judge.reciprocal_ranks(grounded.score, everything), np.stack(reciprocal))
+    scored = [_scored(grounded, ids[used], model) for model in models]
+    full, *reciprocal = judge.reciprocal_ranks(
+        [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
+    )
+    return Path(relation, models, full, np.stack(reciprocal))
 
 
-def _scored(grounded: Grounded, ids: Ids, model: Model) -> tuple[Floats, NDArray[np.bool_]]:
+def _scored(grounded: Grounded, ids: Ids, model: Model) -> _Scored:
     """Scores [c] by a model, and which candidates [c] it reaches; ids: the rules of the columns."""
     active = np.searchsorted(ids, model.rules)
-    scores = np.zeros(len(grounded.entity))
+    scores = grounded.rest.copy()
     add_scores(*grounded.columns, active, model.weights, scores)
     return scores, mark_reached(grounded.columns.ptr, grounded.columns.candidate, active, len(scores))
 
@@ -43,18 +49,49 @@ class _Judge:
     def __init__(
         self, teacher: Teacher, relation: int, grounded: Grounded, query: Ids, answers: NDArray[np.int32]
     ) -> None:
-        self._query_ptr, self._query = grounded.query_ptr, query
+        self._teacher, self._relation, self._grounded = teacher, relation, grounded
+        self._query, self._answers = query, answers
         self._known = known_candidates(teacher.known, relation, grounded)
         self._candidate = _candidate_of(grounded, query, answers)
         known_answers = [len(teacher.known.neighbours(int(h), relation)) for h in grounded.heads]
         self._unknown = teacher.graph.num_entities - np.array(known_answers, np.int64)[query] + 1
 
-    def reciprocal_ranks(self, scores: Floats, is_reached: NDArray[np.bool_]) -> Floats:
-        """Expected reciprocal rank of every answer [a]."""
-        better, tied = rank_queries(
-            self._query_ptr, scores, is_reached, self._known, self._query, self._candidate, self._unknown
-        )
-        return query_metrics(Ranks(better, tied, self._unknown))["mrr"]
+    def reciprocal_ranks(self, scored: Sequence[_Scored]) -> list[Floats]:
+        """For each way to score, the expected reciprocal rank of every answer [a]."""
+        if self._rest(0) is None:
+            places = [self._places(*one) for one in scored]
+        else:
+            places = self._places_of_all(scored)
+        return [query_metrics(Ranks(*place, self._unknown))["mrr"] for place in places]
+
+    def _rest(self, query: int) -> Floats | None:
+        """What all entities [E] score without any rule; None where only rules have a say."""
+        teacher, heads = self._teacher, self._grounded.heads[query : query + 1]
+        rows = None if teacher.rest is None else teacher.rest(teacher.graph, heads, self._relation)
+        return None if rows is None else rows[0]
+
+    def _places(self, scores: Floats, is_reached: NDArray[np.bool_]) -> tuple[Ids, Ids]:
+        """Better and tied candidates of every answer [a]."""
+        asked = self._query, self._candidate, self._unknown
+        return rank_queries(self._grounded.query_ptr, scores, is_reached, self._known, *asked)
+
+    def _places_of_all(self, scored: Sequence[_Scored]) -> list[tuple[Ids, Ids]]:
+        """The same where all entities are candidates, as something besides rules has a say."""
+        grounded, size = self._grounded, len(self._query)
+        places = [(np.zeros(size, np.int64), np.zeros(size, np.int64)) for _ in scored]
+        for q, head in enumerate(grounded.heads.tolist()):
+            rest, own = self._rest(q), slice(grounded.query_ptr[q], grounded.query_ptr[q + 1])
+            assert rest is not None
+            asked = np.flatnonzero(self._query == q)
+            known = self._teacher.known.neighbours(head, self._relation)
+            for (scores, _), (better, tied) in zip(scored, places, strict=True):
+                row = rest.copy()
+                row[grounded.entity[own]] = scores[own]
+                wanted = row[self._answers[asked]][:, None]
+                row[known] = -np.inf
+                better[asked] = (row > wanted).sum(axis=1)
+                tied[asked] = (row == wanted).sum(axis=1) + 1  # the answer itself is known, too
+        return places
 
 
 def _candidate_of(grounded: Grounded, query: Ids, answers: NDArray[np.int32]) -> Ids:

@@ -14,7 +14,11 @@ from rnnlogic.studies.reproduce.targets import FIGURES, datasets_of, point_setti
 from rnnlogic.studies.reproduce.work import STUDIES
 
 MODELS = {"rotate": "RotatE", "ours": "RNNLogic w/o emb.", "emb": "RNNLogic with emb."}
-SOURCES = {"miner": "the miner's", "pretrained": "the generator's before EM"}  # whose rules
+SOURCES = {  # whose rules
+    "miner": "the miner's",
+    "pretrained": "the generator's before EM",
+    "compact": "compacted from the full model",
+}
 LABELS = {name: (figure.label, figure.is_log) for name, figure in FIGURES.items()}
 LABELS["rules"] = ("rules per relation", True)
 

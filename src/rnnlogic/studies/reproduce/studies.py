@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import Scorer, evaluate
+from rnnlogic.learning.compact.compact import compact_paths
+from rnnlogic.learning.compact.levels import level_at, model_at
+from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.learn import new_generator, with_parameters
+from rnnlogic.learning.result import Learned, unpack_learned
 from rnnlogic.mining.mine import best_per_head
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task
@@ -27,9 +33,9 @@ CASE_SHARE = 0.1  # of the test answers that a rule must reach
 
 
 def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, dict[str, float]]:
-    """Test MRR of the best N rules per relation from the miner and from the generator before and after EM.
+    """Test MRR of N rules per relation: the miner's, the generator's before and after EM, and compact ones.
 
-    The same predictor is trained on each set of rules; evidence train.
+    The same predictor is trained on each set of rules; compact models have their own weights. Evidence train.
     """
     run, threads = Run.open(folder), default_threads()
     config, dataset = run.config(), run.dataset()
@@ -41,7 +47,28 @@ def rules_study(folder: Path, is_small: bool, progress: Progress) -> dict[str, d
             mrr = evaluate(scorer, dataset, "test").metrics()["mrr"]
             result.setdefault(source, {})[str(number)] = mrr
             progress("rules", done, len(numbers), f"{number} by {source}: test MRR {mrr:.3f}")
+    return result | {"compact": compact_curve(run, numbers, progress)}
+
+
+def compact_curve(run: Run, numbers: Sequence[int], progress: Progress) -> dict[str, float]:
+    """Test MRR of the full model compacted to at most N rules per relation and direction."""
+    config, dataset, full = run.config(), run.dataset(), full_model(run)
+    paths = compact_paths(teacher_of(full, dataset, config), default_threads(), partial(progress, "compact"))
+    result: dict[str, float] = {}
+    for number in numbers:
+        ids, weights = model_at(paths, level_at(paths, 0.0, number), len(full.rules))
+        few = full.predictor.reduced(full.rules[ids], weights)
+        assert few is not None, "runs w/o emb. are weighted sums of rules"
+        result[str(number)] = evaluate(few, dataset, "test").metrics()["mrr"]
     return result
+
+
+def full_model(run: Run, embedding: Scorer | None = None) -> Learned:
+    """The model before compaction: a stage of its own, or what the fit left behind if it did not compact."""
+    saved, config = run.load("full"), run.config()
+    if saved is None and config.compact.enabled:
+        raise RNNLogicError(f"{run.folder}: the full model of this run is not there; fit it again")
+    return run.learned(embedding) if saved is None else unpack_learned(saved, config, embedding)
 
 
 def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:

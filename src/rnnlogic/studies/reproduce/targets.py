@@ -57,7 +57,8 @@ TARGETS = {
         "Figure: number of rules per relation",
         SMALL,
         about="The same predictor w/o emb. on the best rules by the miner's quality and by the generator's"
-        " prior, before and after EM.",
+        " prior, before and after EM; and the full model, compacted to so many rules per relation and"
+        " direction.",
     ),
     "facts": Target(
         "Figure: share of training facts",
