@@ -200,6 +200,7 @@ def piped(monkeypatch, data: bytes) -> None:
         JSON.encode(),
         table(None, DRUGS, " ").encode(),
     ],
+    ids=["tsv", "csv", "gzip", "json", "spaces"],
 )
 def test_standard_input(monkeypatch, data):
     piped(monkeypatch, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -29,6 +30,7 @@ FAST = [
     "generator.hidden_size=64",
 ]
 RELATIONS, RULES, TRIED = 3, 3, 60
+LIKELY = 0.9  # probability of an answer worth explaining
 
 
 def demo(
@@ -46,11 +48,11 @@ def demo(
     _print_title("2. Learning rules from the training facts")
     with stoppable("run `rnnlogic demo` to start again"):
         model, _ = fit_run(dataset, _config(dataset, fast), FOLDER, restart=True)
-        typer.echo(f"{len(model.learned.rules):,} weighted rules in {FOLDER}")
+        _print_frontier()
         _print_title("3. Answering the test questions, which the learner has never seen")
         report = model.evaluate("test")
         _print_metrics(model, report)
-    _print_title("4. Some of the rules, with their weights")
+    _print_title("4. The rules that decide most, of the relations asked about most")
     _print_rules(model, report)
     _print_title("5. A correct prediction, and the reasons for it")
     _print_explanation(_good_explanation(model, report))
@@ -103,15 +105,31 @@ def _print_metrics(model: RNNLogic, report: Report) -> None:
 
 
 def _print_rules(model: RNNLogic, report: Report) -> None:
-    """The heaviest rules of the relations with the most queries."""
-    by_relation = report.by_relation()
+    """The rules that decide most of the relations with the most queries."""
+    from rnnlogic.answering.rule_text import rule_lines, same_rules
+
+    data, by_relation = model.dataset, report.by_relation()
     asked = sorted(by_relation, key=lambda name: -by_relation[name]["queries"])[:RELATIONS]
-    rows = [[r.weight, r.support, r.confidence, r.text] for name in asked for r in model.rules(name, RULES)]
-    print_table(["weight", "support", "confidence", "rule"], rows)
+    rules = [rule for name in asked for rule in model.rules(name, RULES, sort="use")]
+    same = same_rules(rules, data.graph("train"), data.vocab)
+    totals = {name: len(model.learned.rules.by_head(data.vocab.relation_id(name))) for name in asked}
+    for line in rule_lines(rules, same, totals, data.vocab, get_terminal_size().columns):
+        typer.echo(line)
+
+
+def _print_frontier() -> None:
+    from rnnlogic.cli.frontier import HEADERS, frontier_rows
+    from rnnlogic.learning.result import FRONTIER
+    from rnnlogic.runs.folder import Run
+
+    arrays = Run.open(FOLDER).load(FRONTIER)
+    if arrays is not None:
+        typer.echo(f"\nThe rules in {FOLDER} are the fewest that answer validation questions nearly as well:")
+        print_table(list(HEADERS), frontier_rows(arrays))
 
 
 def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
-    """Of some correct answers, the most probable one."""
+    """Of some correct and probable answers, the one whose three strongest rules carry most of the score."""
     import numpy as np
 
     is_right = (report.ranks.better == 0) & (report.ranks.tied == 1)
@@ -122,7 +140,14 @@ def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
         model.explain(names.entities[head], names.relations[relation], names.entities[tail], paths=2)
         for head, relation, tail in report.asked[right[:: max(1, len(right) // TRIED)]].tolist()
     ]
-    return max(explanations, key=lambda e: e.share)
+    likely = [e for e in explanations if (e.probability or 0.0) >= LIKELY] or explanations
+    return max(likely, key=_carried)
+
+
+def _carried(explanation: Explanation) -> float:
+    """Share of the score that the three strongest rules carry."""
+    strongest = sorted((rule.contribution for rule in explanation.contributions), reverse=True)[:3]
+    return min(sum(strongest) / max(explanation.score, 1e-9), 1.0) if len(strongest) == 3 else 0.0
 
 
 def _print_explanation(explanation: Explanation) -> None:

@@ -14,7 +14,7 @@ from rnnlogic.answering.tables import Listed
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path
 from rnnlogic.model import RNNLogic
-from tests.answering.test_explain_text import dense_case
+from tests.answering.explaining.test_text import dense_case
 from tests.family import family, given_rules
 
 EVIL = "</bdi></script><script>alert('{}')</script><img src=x onerror=\"a\"> & שלום"
