@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
@@ -382,3 +383,10 @@ def test_progress_comes_only_after_a_while():
     for seconds in (60, 0):
         Later(lambda *step: told.append(step), seconds)("use", 1, 2)
     assert told == [("use", 1, 2, "")]
+
+
+def test_an_export_tells_of_figures_from_a_sample(folder, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr("rnnlogic.mining.anyburl.anyburl_statistics", partial(anyburl_statistics, steps=1))
+    arguments = ("export", "--format", "anyburl", "-o", str(tmp_path / "rules.tsv"))
+    assert run("rules", folder, *arguments, monkeypatch=monkeypatch) == 0
+    assert "note: 6 rules have too many paths to follow all" in capsys.readouterr().err

@@ -34,9 +34,12 @@ def by_hand(graph, rules, least):
 
 @settings(max_examples=60)
 @given(case=cases())
-@pytest.mark.parametrize("least", [0.9, 0.5])
-def test_alike_rules_equal_comparing_all_pairs(case, least):
-    assert alike_rules(case.graph, case.rules, least, threads=1) == by_hand(case.graph, case.rules, least)
+@pytest.mark.parametrize(("least", "together"), [(0.9, 1), (0.5, 500)])
+def test_alike_rules_equal_comparing_all_pairs(case, least, together):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike, "TOGETHER", together)
+        found = alike_rules(case.graph, case.rules, least, threads=1)
+    assert found == by_hand(case.graph, case.rules, least)
 
 
 def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):

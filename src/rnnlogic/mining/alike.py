@@ -6,6 +6,7 @@ Two rules are compared on the blocks that both have seen.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,12 +14,14 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.amie import by_body, groundings
-from rnnlogic.mining.figures import FIRST, random_blocks
+from rnnlogic.mining.figures import random_blocks
 from rnnlogic.rules.ruleset import RuleSet
 
 ALIKE = 0.9  # Jaccard similarity of the predicted pairs
 PAIRS = 5_000  # of a rule, to compare it by
 MOST = 100  # rules compared with each other
+TOGETHER = 500  # rules grounded together; this bounds the pairs held at a time
+FIRST = 16  # entities to begin with
 
 Keys = NDArray[np.int64]  # x * entities + y, ascending
 
@@ -43,23 +46,35 @@ def alike_rules(
     Rules for other heads differ. Only the first rules of each head are compared, so the work is bounded.
     """
     found = list(range(len(rules)))
-    for head in rules.head_relations().tolist():
-        ids = rules.by_head(head)[:MOST].tolist()
-        pairs = _predicted(graph, rules[ids], threads, seed)
-        leaders: list[int] = []
-        for i, rule in enumerate(ids):
-            same = (leader for leader in leaders if _similarity(pairs[leader], pairs[i], least) >= least)
-            leader = next(same, None)
-            if leader is None:
-                leaders.append(i)
-            else:
-                found[rule] = ids[leader]
+    for batch in _batches(rules):
+        pairs = iter(_predicted(graph, rules[np.concatenate(batch)], threads, seed))
+        for ids in batch:
+            own = dict(zip(ids.tolist(), pairs, strict=False))
+            leaders: list[int] = []
+            for rule in own:
+                same = (i for i in leaders if _similarity(own[i], own[rule], least) >= least)
+                found[rule] = next(same, rule)
+                leaders += [rule] if found[rule] == rule else []
     return found
 
 
+def _batches(rules: RuleSet) -> Iterator[list[NDArray[np.int64]]]:
+    """Ids of the first rules of every head that has several, some heads at a time."""
+    batch: list[NDArray[np.int64]] = []
+    for head in rules.head_relations().tolist():
+        ids = rules.by_head(head)[:MOST]
+        if len(ids) > 1:
+            batch.append(ids)
+        if sum(map(len, batch)) >= TOGETHER:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
 def _predicted(graph: Graph, rules: RuleSet, threads: int | None, seed: int) -> list[_Pairs]:
-    """The pairs of each rule; rules have one head, so each has a body of its own."""
-    order, bodies, _ = by_body(rules)
+    """The pairs of each rule; rules with the same body share theirs."""
+    order, bodies, ptr = by_body(rules)
     pairs = [_Pairs() for _ in bodies]
     left = list(range(len(bodies)))
     for starts in random_blocks(graph.num_entities, FIRST, seed):
@@ -76,7 +91,8 @@ def _predicted(graph: Graph, rules: RuleSet, threads: int | None, seed: int) -> 
         left = [i for i in left if pairs[i].size < PAIRS]
         if not left:
             break
-    return [pairs[i] for i in np.argsort(order).tolist()]
+    body_of = np.repeat(np.arange(len(bodies)), np.diff(ptr))[np.argsort(order)]
+    return [pairs[i] for i in body_of.tolist()]
 
 
 def _similarity(one: _Pairs, other: _Pairs, least: float) -> float:
