@@ -43,6 +43,7 @@ SETTINGS = {
     "predictor": {"weight_decay": 1.0},
     "em": {"rounds": 2, "rules": 60, "selected": 10},
     "final": {"rules": 20},
+    "compact": {"enabled": False},  # few rules as it is; a compact model keeps paraphrases if they do as well
 }
 
 

@@ -35,7 +35,9 @@ def questions(draw, kinds=("rules",)):
         head, asked = tail, asked + RELATIONS
     bodies = draw(st.lists(st.lists(any_relation, min_size=1, max_size=3).map(tuple), min_size=1, max_size=6))
     rules = RuleSet.from_rules(Rule(asked, body) for body in bodies)
-    weights = np.array(draw(st.lists(st.floats(-3, 3), min_size=len(rules), max_size=len(rules))))
+    weights = np.array(
+        draw(st.lists(st.floats(-3, 3, allow_subnormal=False), min_size=len(rules), max_size=len(rules)))
+    )
     feature = draw(st.sampled_from(sorted(FEATURE)))
     graph = Graph.from_triples(facts, ENTITIES, RELATIONS)
     return graph, scorer_of(draw(st.sampled_from(kinds)), rules, weights, feature), head, asked, draw(entity)

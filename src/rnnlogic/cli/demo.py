@@ -30,7 +30,7 @@ FAST = [
     "generator.hidden_size=64",
 ]
 RELATIONS, RULES, TRIED = 3, 3, 60
-LIKELY = 0.9  # probability of an answer worth explaining
+LIKELY, SHORT = 0.9, 24  # probability of an answer worth explaining, letters of its names
 
 
 def demo(
@@ -129,7 +129,7 @@ def _print_frontier() -> None:
 
 
 def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
-    """Of some correct and probable answers, the one whose three strongest rules carry most of the score."""
+    """Of some correct and probable answers, one with short names whose three strongest rules say most."""
     import numpy as np
 
     is_right = (report.ranks.better == 0) & (report.ranks.tied == 1)
@@ -141,7 +141,12 @@ def _good_explanation(model: RNNLogic, report: Report) -> Explanation:
         for head, relation, tail in report.asked[right[:: max(1, len(right) // TRIED)]].tolist()
     ]
     likely = [e for e in explanations if (e.probability or 0.0) >= LIKELY] or explanations
-    return max(likely, key=_carried)
+    return max(likely, key=lambda e: (_has_short_names(e), len(e.ideas) > 1, _carried(e)))
+
+
+def _has_short_names(explanation: Explanation) -> bool:
+    entities = explanation.vocab.entities
+    return max(len(entities[explanation.head]), len(entities[explanation.tail])) <= SHORT
 
 
 def _carried(explanation: Explanation) -> float:

@@ -172,7 +172,7 @@ def test_sentences_have_the_labels_of_the_question(family, relation, text):
 @pytest.mark.parametrize("eta", [0.5, -0.5])
 def test_the_embedding_finds_or_doubts_and_prefers(eta):
     scorer = scorer_of("paths", RuleSet.from_rules([Rule(0, (1,))]), np.ones(1), "binary")
-    scorer.answer_weight = eta
+    scorer.eta = eta
     graph = Graph.from_triples([(0, 1, 1)], 5, 2)
     told = explain(graph, VOCAB, scorer, 0, 0, 2, graph)
     verb = "finds" if told.embedding > 0 else "doubts"
