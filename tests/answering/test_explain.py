@@ -162,7 +162,7 @@ def test_the_probability_is_that_of_the_caller():
     told = explain(graph, vocab, model.scorer, *asked, known, probability=probability)
     assert seen == [asked]
     assert told.as_dict()["probability"] == told.probability == 0.625
-    assert "probability 0.62, rank" in str(told)
+    assert "probability 0.625, rank" in str(told)
     plain = explain(graph, vocab, model.scorer, *asked, known)
     assert plain.as_dict()["probability"] is None
     assert "not calibrated" in str(plain)

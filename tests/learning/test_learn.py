@@ -22,6 +22,7 @@ SMALL = [
     "em.rounds=2",
     "final.rules=20",
     "predictor.weight_decay=1",
+    "compact.enabled=false",
 ]
 
 
