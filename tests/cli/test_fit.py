@@ -67,7 +67,7 @@ def test_fit_shows_stages_and_how_to_go_on(data, folder, fake, monkeypatch, caps
     arguments = ("fit", data, "-o", folder, "--seed", "7", "--set", "em.rounds=2", "--max-minutes", "9")
     assert run(*arguments, monkeypatch=monkeypatch) == 0
     shown = capsys.readouterr()
-    assert [line.split(":")[0] for line in shown.err.splitlines()] == [*STAGES, "evaluate valid"]
+    assert [line.split(":")[0] for line in shown.err.splitlines()] == [*STAGES, "calibrate", "evaluate valid"]
     assert "round-1: 1/1, 0 s, valid MRR 0.500" in shown.err
     assert f"rnnlogic evaluate {folder}" in shown.out
     assert "valid mrr" in shown.out
@@ -130,7 +130,7 @@ def test_ctrl_c_says_how_to_go_on(data, folder, fake, monkeypatch, capsys):
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == f"resuming the fit in {folder}"
-    assert [line.split(":")[0] for line in lines[1:]] == ["round-1", "evaluate valid"]
+    assert [line.split(":")[0] for line in lines[1:]] == ["round-1", "calibrate", "evaluate valid"]
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,7 +77,7 @@ def _print(
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
     typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
-    typer.echo(f"\n{level.sentence()}")
+    typer.echo("\n" + "\n".join(textwrap.wrap(level.sentence(), get_terminal_size().columns)))
     table = level.reliability.table()
     if table:
         print_table(list(table[0]), [list(row.values()) for row in table])

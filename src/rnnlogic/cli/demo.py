@@ -95,7 +95,7 @@ def _print_metrics(model: RNNLogic, report: Report) -> None:
 
     floor = evaluate(FrequencyScorer(), model.dataset, "test")
     shown = [("rules", report, rule) for rule in TIE_RULES]
-    shown.append(("most frequent answers (floor)", floor, "expected"))
+    shown.append(("frequency", floor, "expected"))
     rows: list[list[Any]] = [
         [name, rule, *(round(value, 4) for value in result.metrics("both", rule).values())]
         for name, result, rule in shown
@@ -124,7 +124,7 @@ def _print_frontier() -> None:
 
     arrays = Run.open(FOLDER).load(FRONTIER)
     if arrays is not None:
-        typer.echo(f"\nThe rules in {FOLDER} are the fewest that answer validation questions nearly as well:")
+        typer.echo("\nThe fewest rules that answer validation questions nearly as well are kept:")
         print_table(list(HEADERS), frontier_rows(arrays))
 
 

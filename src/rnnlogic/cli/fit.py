@@ -225,7 +225,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     if summary["frontier"]:
         from rnnlogic.cli.frontier import HEADERS
 
-        typer.echo("\nFewer rules, validated: the compact model is the smallest within the tolerance")
+        typer.echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])
     head, relation, tail = map(quote, _example(model))
     typer.echo("\nNext steps")

@@ -26,6 +26,8 @@ def frontier_rows(arrays: Mapping[str, NDArray[Any]]) -> list[list[Any]]:
     full = float(mrr[0] + drop[0])
     rows: list[list[Any]] = [[int(arrays["full_rules"]), round(full, 4), "", "full model"]]
     for i in _spread(rules, int(chosen)):
+        if rules[i] == arrays["full_rules"]:
+            continue
         mark = "this run" if i == chosen else ""
         rows.append([int(rules[i]), round(float(mrr[i]), 4), f"{-float(drop[i]):+.4f}", mark])
     return rows
