@@ -95,7 +95,7 @@ def _print_metrics(model: RNNLogic, report: Report) -> None:
 
     floor = evaluate(FrequencyScorer(), model.dataset, "test")
     shown = [("rules", report, rule) for rule in TIE_RULES]
-    shown.append(("frequency", floor, "expected"))
+    shown.append(("frequency (floor)", floor, "expected"))
     rows: list[list[Any]] = [
         [name, rule, *(round(value, 4) for value in result.metrics("both", rule).values())]
         for name, result, rule in shown
