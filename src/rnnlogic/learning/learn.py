@@ -71,17 +71,18 @@ class _Job:
         return predictor_class(self.config.variant)
 
     def full(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> tuple[Learned, bool]:
-        """The full model, and whether a compact one is wanted of it; then it is a stage of its own."""
+        """The full model, and whether a compact one is made of it; then it is a stage of its own."""
+        is_sum = self.predictor.reduced is not Predictor.reduced
         wanted = self.config.compact.enabled and self.config.generate and len(self.dataset.valid) > 0
-        if not wanted:
+        if not (wanted and is_sum):
             return self.learned(rules, log_prior), False
         saved = self.kept("full", lambda: pack_learned(self.learned(rules, log_prior)))
         return unpack_learned(saved, self.config, self.embedding), True
 
     def compact(self, full: Learned, wanted: bool) -> Learned:
-        """The compact model, if it is wanted and the predictor is a weighted sum of rules."""
+        """The compact model, if one is wanted."""
         predictor, config, started = full.predictor, self.config, time.perf_counter()
-        if not wanted or predictor.reduced(full.rules, full.weights) is None:
+        if not wanted:
             return full
         pinned = np.array([rule in self.edits.pinned for rule in full.rules], bool)
         teacher = teacher_of(full, self.dataset, config, pinned)
