@@ -27,7 +27,7 @@ def complete(
     run: RunFolder,
     output: Annotated[
         Path,
-        typer.Option("--output", "-o", metavar="FILE", help="File to write: .tsv, .jsonl, .nt or .parquet."),
+        typer.Option("--output", "-o", metavar="FILE", help="A .tsv, .csv, .jsonl, .nt or .parquet file."),
     ],
     relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None,
     min_probability: Annotated[

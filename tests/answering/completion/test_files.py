@@ -1,5 +1,6 @@
 """Files of new facts: every name comes back, and nothing half-written stays."""
 
+import csv
 import json
 import sys
 
@@ -40,6 +41,18 @@ def test_jsonl_holds_everything(tmp_path_factory, facts):
 
 @settings(max_examples=40)
 @given(facts=lists)
+def test_csv_holds_every_name(tmp_path_factory, facts):
+    path = tmp_path_factory.mktemp("out") / "new.csv"
+    write_facts(path, facts)
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == list(COLUMNS)
+    assert [row[:3] for row in rows] == [[fact.head, fact.relation, fact.tail] for fact in facts]
+    assert [row[4:] for row in rows] == [[fact.rule or "", fact.path or ""] for fact in facts]
+
+
+@settings(max_examples=40)
+@given(facts=lists)
 def test_tsv_holds_every_name_or_refuses_it(tmp_path_factory, facts):
     path = tmp_path_factory.mktemp("out") / "new.tsv"
     cells = [c or "" for f in facts for c in (f.head, f.relation, f.tail, f.rule, f.path)]
@@ -76,7 +89,7 @@ def test_parquet_is_read_by_duckdb(tmp_path):
     assert rows == [(f.head, f.relation, f.tail, f.probability, f.rule, f.path) for f in facts]
 
 
-@pytest.mark.parametrize("suffix", [".tsv", ".jsonl", ".nt", ".parquet"])
+@pytest.mark.parametrize("suffix", [".tsv", ".csv", ".jsonl", ".nt", ".parquet"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_what_was_there_stays_if_anything_goes_wrong(tmp_path, suffix, error):
     path = tmp_path / f"new{suffix}"
@@ -94,7 +107,7 @@ def test_what_was_there_stays_if_anything_goes_wrong(tmp_path, suffix, error):
 
 def test_bad_outputs_are_told_before_any_work(tmp_path, monkeypatch):
     with pytest.raises(
-        DataError, match=r"unknown kind of file '\.xls'; choose \.tsv, \.jsonl, \.nt, \.parquet"
+        DataError, match=r"unknown kind of file '\.xls'; choose \.tsv, \.csv, \.jsonl, \.nt, \.parquet"
     ):
         check_output(tmp_path / "new.xls")
     with pytest.raises(DataError, match="its folder does not exist"):

@@ -1,10 +1,13 @@
-"""Writing new facts: .tsv, .jsonl, .nt (N-Triples) and .parquet; a file appears whole or not at all."""
+"""Writing new facts: .tsv, .csv, .jsonl, .nt (N-Triples) and .parquet; a file appears whole or not at all."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -47,13 +50,26 @@ def write_facts(path: Path, facts: Iterable[NewFact]) -> list[NewFact]:
 def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
     file.write(("\t".join(COLUMNS) + "\n").encode())
     for fact in facts:
-        probability = f"{fact.probability:.6f}"
-        cells = [fact.head, fact.relation, fact.tail, probability, fact.rule or "", fact.path or ""]
+        cells = _cells(fact)
         for cell in cells:
             if set(cell) & set("\t\r\n"):
                 problem = f"{cell!r} holds a tab or a line break, which .tsv cannot express; .jsonl can"
                 raise DataError(problem, path)
         file.write(("\t".join(cells) + "\n").encode())
+
+
+def _write_csv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
+    """With quotes where a name needs them, as spreadsheets read it."""
+    del path
+    for cells in chain([list(COLUMNS)], map(_cells, facts)):
+        line = io.StringIO()
+        csv.writer(line).writerow(cells)  # line ends \r\n, as RFC 4180 has it
+        file.write(line.getvalue().encode())
+
+
+def _cells(fact: NewFact) -> list[str]:
+    probability = f"{fact.probability:.6f}"
+    return [fact.head, fact.relation, fact.tail, probability, fact.rule or "", fact.path or ""]
 
 
 def _write_jsonl(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
@@ -95,6 +111,7 @@ def _import_duckdb(path: Path) -> Any:
 
 _WRITERS: dict[str, Callable[[Path, Iterator[NewFact], BinaryIO], None]] = {
     ".tsv": _write_tsv,
+    ".csv": _write_csv,
     ".jsonl": _write_jsonl,
     ".nt": _write_nt,
     ".parquet": _write_parquet,
