@@ -82,8 +82,8 @@ class RNNLogic:
     ) -> RNNLogic:
         """Learn from anything that `load_dataset` takes.
 
-        With a folder `run` finished stages are kept there: a fit that was stopped goes on where it was, and a
-        finished one is only loaded, unless `restart`. After `max_minutes` no further round is begun.
+        With a folder `run` finished stages are kept there: an interrupted fit resumes, and a finished one is
+        only loaded, unless `restart`. After `max_minutes` no EM round starts.
         `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
         without it they train one first. For `plus-emb` without path scores it may be anything that scores
         answers, such as a `PyKEENScorer`; such a fit has no run folder.
@@ -99,7 +99,7 @@ class RNNLogic:
         config = self._given or preset_for(data, self._variant)
         given = rules_of_fit(rules, data.vocab, None if restart else run)
         config = generating(config, given, generate)
-        edits_of(config, given, data.vocab)  # tells what is wrong before anything is written
+        edits_of(config, given, data.vocab)  # refuses what does not fit before anything is written
         folder = (
             None
             if run is None

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from rnnlogic.answering.calibration.level import Level
 from rnnlogic.data.graph import Graph
@@ -68,12 +69,6 @@ def best_answers(
     return answers
 
 
-def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Probabilities [n] of scores [n]."""
-    weights = np.exp(scores - scores.max(initial=-np.inf))
-    return np.asarray(weights / weights.sum()) if len(weights) else weights
-
-
 def _scored(
     graph: Graph, scorer: AnswerScorer, heads: NDArray[np.integer], relations: NDArray[np.integer]
 ) -> Iterator[tuple[int, NDArray[np.int32], NDArray[np.float64]]]:
@@ -106,7 +101,8 @@ def _best(
     kept = ~is_known if known == "drop" else np.ones(len(entity), bool)
     entity, score, is_known = entity[kept], score[kept], is_known[kept]
     best = np.lexsort((entity, -score))[:k]
-    return _Best(entity[best], score[best], softmax(score)[best], is_known[best])
+    share = softmax(score) if len(score) else score
+    return _Best(entity[best], score[best], share[best], is_known[best])
 
 
 def _named(vocab: Vocab, best: _Best, probability: list[float]) -> list[Answer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ def append_line(path: Path, line: str) -> None:
         raise RunError(path, f"cannot be written ({error.strerror or error})") from None
 
 
-def write_object(path: Path, values: dict[str, Any]) -> None:
+def write_object(path: Path, values: Mapping[str, Any]) -> None:
     """Write a JSON object."""
     write_file(path, json.dumps(values, ensure_ascii=False, indent=1) + "\n")
 

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.cli import app
 from rnnlogic.data.saving import save_dataset
-from rnnlogic.runs.reports import write_json, write_report
+from rnnlogic.runs.files import write_object
+from rnnlogic.runs.reports import write_report
 from rnnlogic.studies.reproduce import reproduce
 from rnnlogic.studies.reproduce.experiment import Bench
 from rnnlogic.studies.reproduce.report import Page, _short
@@ -33,7 +34,7 @@ def pretend(bench, dataset, setting, seed=0, mrr=0.5):
     side = {"expected": METRICS | {"mrr": mrr}}
     for name in ("valid", "test", "test-train+valid"):
         write_report(folder, name, {"both": side, "tail": side, "seconds": 30})
-    write_json(folder / "model.json", {"minutes": 1.0})
+    write_object(folder / "model.json", {"minutes": 1.0})
     (folder / "metrics.jsonl").write_text(json.dumps({"stage": "round", "valid_mrr": 0.61}) + "\n")
     return folder
 
@@ -92,7 +93,7 @@ def test_a_table_shows_ours_beside_what_is_published(bench):
     pretend(bench, "umls", "drum")
     pretend(bench, "umls", "scratch-reinforce")
     pretend(bench, "umls", "paper")
-    write_json(bench.out / "umls" / "drum" / "chosen.json", {"minutes_of_choice": 4.0})
+    write_object(bench.out / "umls" / "drum" / "chosen.json", {"minutes_of_choice": 4.0})
     page = Page(bench, bench.out / "report" / "results.md").text()
     assert "| **RNNLogic w/o emb.** | 0.600 ± 0.141 (0.745) | 2.0 ± 0.0 (5.3) |" in page
     assert "| DRUM | 0.500 (0.548) | 2.0 (8.4) | 0.400 (0.358) |" in page
@@ -179,7 +180,7 @@ def test_again_also_means_another_choice_of_settings(bench):
     chosen = bench.out / "umls" / "tucker" / "chosen.json"
     for seed in (1, 0):
         pretend(bench, "umls", "tucker", seed)
-        write_json(chosen, {"settings": {}})
+        write_object(chosen, {"settings": {}})
         Work("umls", "tucker", seed).forget(bench)
         assert chosen.is_file() == bool(seed)  # it was seed 0 that chose
 

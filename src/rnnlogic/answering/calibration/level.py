@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from rnnlogic.answering.calibration.probability import (
     ProbabilityModel,
@@ -19,7 +20,6 @@ from rnnlogic.answering.calibration.probability import (
     Values,
     fit_probability,
     recalibration,
-    sigmoid,
 )
 from rnnlogic.answering.calibration.reliability import (
     Reliability,
@@ -82,7 +82,7 @@ class Level:
 
     def of_features(self, features: Values, ways: NDArray[np.int64], relation: NDArray[np.integer]) -> Values:
         """The chances [n] of facts whose features [n, WIDTH] and ways to reach them [n] are known."""
-        found = np.minimum(sigmoid(self.both_ways.logits(features, relation)), self.highest)
+        found = np.minimum(expit(self.both_ways.logits(features, relation)), self.highest)
         return np.where(ways > 0, found, self.unreached)
 
     def sentence(self) -> str:
@@ -155,7 +155,7 @@ def _set_right(
     """Slope and shift for held-out log-odds, if that makes their error smaller; and what is reached."""
     found = []
     for slope, shift in ((1.0, 0.0), recalibration(cases, case_weight, logits, weight)):
-        true_at, probability = (sigmoid(slope * part + shift) for part in (cases, logits))
+        true_at, probability = (expit(slope * part + shift) for part in (cases, logits))
         found.append((slope, shift, reliability_of_cases(true_at, case_weight, probability, weight)))
     return min(found, key=lambda one: one[2].error)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
@@ -62,7 +63,7 @@ class ProbabilityModel:
 
     def probabilities(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
         """Probabilities [n]."""
-        return sigmoid(self.logits(features, relation))
+        return np.asarray(expit(self.logits(features, relation)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,15 +155,10 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
 
 def _loss(logits: Values, is_case: NDArray[np.bool_], weight: Values) -> tuple[float, Values]:
     """-log likelihood, and its derivative by the logits [n]."""
-    p = sigmoid(logits)
+    p = expit(logits)
     values = np.log1p(p) + np.where(is_case, np.logaddexp(0, -logits), 0.0)
     slopes = p * (1 - p) / (1 + p) - np.where(is_case, 1 - p, 0.0)
     return float(weight @ values), weight * slopes
-
-
-def sigmoid(logits: Values) -> Values:
-    """1 / (1 + exp(-logits))."""
-    return np.asarray(0.5 * (1 + np.tanh(logits / 2)))
 
 
 def _logit(rate: float) -> float:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from rnnlogic.answering.calibration.probability import ProbabilityModel, Rows, sigmoid
+from rnnlogic.answering.calibration.probability import ProbabilityModel, Rows
 from rnnlogic.answering.calibration.standing import (
     FEATURES,
     LIMIT,
@@ -86,7 +87,7 @@ def draw_proposals(
     facts, features = [np.empty((0, 3), np.int32)], [np.empty((0, len(FEATURES)))]
     weights = [np.empty(0)]
     for block in new_answers(graph, scorer, asked.head, asked.relation):
-        likely = sigmoid(block.features[:, NEW]) - 1 / (1 + np.exp(LIMIT))
+        likely = expit(block.features[:, NEW]) - 1 / (1 + np.exp(LIMIT))
         chance = np.minimum(LIKELY * likely + OTHERS / block.answers, 1.0)
         kept = np.flatnonzero(random.random(len(chance)) < chance)
         question = block.question[kept]

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
-from rnnlogic.answering.answers import softmax
 from rnnlogic.answering.explaining.ideas import Question
 from rnnlogic.answering.explaining.reasons import Rank
 from rnnlogic.data.graph import Graph, GraphArrays

@@ -22,7 +22,8 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.rules.formats import read_table
-from rnnlogic.runs.reports import evaluation_name, has_report, read_json, write_json
+from rnnlogic.runs.files import read_object, write_object
+from rnnlogic.runs.reports import evaluation_name, has_report
 from rnnlogic.studies.baselines.confidence import Aggregation, confidence_scorer
 from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fit_differentiable
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
@@ -80,15 +81,15 @@ def _chosen_settings(job: Job) -> dict[str, Any]:
     chosen, tried = (job.folder.parent / name for name in CHOICE)
     if not chosen.is_file():
         grid = grid_of(job.model)
-        before = read_json(tried)["tried"] if tried.is_file() else []
+        before = read_object(tried)["tried"] if tried.is_file() else []
         outcomes = [outcome for outcome in before if outcome["settings"] in grid]  # the grid may have changed
         for settings in [one for one in grid if one not in [outcome["settings"] for outcome in outcomes]]:
             outcomes.append(_summary(train_pykeen(job.model, job.dataset, settings, 0, job.show)))
-            write_json(tried, {"tried": outcomes})
+            write_object(tried, {"tried": outcomes})
         minutes = sum(outcome["minutes"] for outcome in outcomes)
         best = max(outcomes, key=lambda outcome: outcome["valid_mrr"])
-        write_json(chosen, {"minutes_of_choice": round(minutes, 3), **best})
-    best_settings: dict[str, Any] = read_json(chosen)["settings"]
+        write_object(chosen, {"minutes_of_choice": round(minutes, 3), **best})
+    best_settings: dict[str, Any] = read_object(chosen)["settings"]
     return best_settings
 
 
@@ -127,7 +128,7 @@ def run_job(job: Job) -> Path:
         scorer, about = MODELS[job.model](job)
         minutes = round((time.monotonic() - began) / 60, 3)
         about = {"model": job.model, "seed": job.seed, "minutes": minutes, **about}
-        write_json(job.folder / "model.json", about)
+        write_object(job.folder / "model.json", about)
         for split, evidence in evaluations:
             keep(job.folder, evaluate(scorer, job.dataset, split, evidence), job.dataset)
     return job.folder

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
-from rnnlogic.runs.reports import has_report, metrics_of, read_json, read_report
+from rnnlogic.runs.files import read_object
+from rnnlogic.runs.reports import has_report, metrics_of, read_report
 
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 ABOUT = ("model.json", "embedding/about.json")  # files with the minutes of a fit
@@ -41,14 +42,14 @@ def minutes_of(folders: Sequence[Path]) -> str:
         return "-"
     spent = [fit_minutes(folder) + read_report(folder, "test")["seconds"] / 60 for folder in folders]
     chosen = folders[0].parent / "chosen.json"
-    choice = f" (+ {read_json(chosen)['minutes_of_choice']:.1f})" if chosen.is_file() else ""
+    choice = f" (+ {read_object(chosen)['minutes_of_choice']:.1f})" if chosen.is_file() else ""
     return f"{mean(spent):.1f}{choice}"
 
 
 def fit_minutes(folder: Path) -> float:
     """Minutes of a fit or training."""
     about = next(folder / name for name in ABOUT if (folder / name).is_file())
-    minutes: float = read_json(about)["minutes"]
+    minutes: float = read_object(about)["minutes"]
     return minutes
 
 
