@@ -23,6 +23,7 @@ class Fit(NamedTuple):
     nonnegative: bool
     steps: int
     pinned: Ids  # never dropped
+    penalty: Floats  # [k] on the size of each weight, once rules are dropped
 
 
 def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
@@ -122,7 +123,7 @@ def promised_loss(problem: Imitation, active: Ids, weights: Floats, allowed: Ids
     """About how much loss each allowed rule would save if it came in: its Newton step; 0 for active ones."""
     _, upstream = loss_of(problem, active, weights)
     slope = -column_sums(*problem.columns, allowed, upstream)
-    slope = np.maximum(slope, 0.0) if fit.nonnegative else slope
+    slope = np.maximum((slope if fit.nonnegative else np.abs(slope)) - fit.penalty[allowed], 0.0)
     curvature = second_derivatives(problem, allowed, upstream) + fit.weight_decay
     promised: Floats = 0.5 * slope**2 / curvature
     promised[np.isin(allowed, active)] = 0.0
@@ -137,7 +138,7 @@ def dropped(problem: Imitation, active: Ids, weights: Floats, size: int, fit: Fi
         saved = np.where(is_pinned, np.inf, saved_loss(problem, active, weights))
         best = np.sort(np.argsort(-saved, kind="stable")[:size])
         active, weights = active[best], weights[best]
-    weights = fitted(problem, active, weights, np.zeros(len(active)), fit)
+    weights = fitted(problem, active, weights, fit.penalty[active], fit)
     kept = (weights != 0) | np.isin(active, fit.pinned)
     return active[kept], weights[kept]
 
@@ -155,7 +156,7 @@ def swapped(
         both = np.concatenate([active, both])
         start = np.concatenate([weights, np.zeros(len(both) - len(active))])
         order = np.argsort(both)
-        more = fitted(problem, both[order], start[order], np.zeros(len(both)), fit)
+        more = fitted(problem, both[order], start[order], fit.penalty[both[order]], fit)
         between = dropped(problem, both[order], more, size + (len(both) - size) // 3, fit)
         other, now = dropped(problem, *between, size, fit)
         less = loss_of(problem, other, now)[0]

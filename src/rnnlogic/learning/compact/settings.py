@@ -26,6 +26,9 @@ class CompactSettings(Settings):
     sparsity: tuple[float, ...] = Field(
         (0.04, 0.02, 0.01, 0.005, 0.0025, 0.00125), min_length=1, description="L1 penalties tried in turn"
     )
+    refit_sparsity: float = Field(
+        0.001, ge=0, description="L1 penalty once rules are dropped; a larger one gives fewer, stronger rules"
+    )
     length_cost: float = Field(
         0.1, ge=0, description="The penalty grows by this share with each body atom after the first"
     )

@@ -10,19 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from rnnlogic.answering.explain import Contribution, Explanation, labelled_facts
+from rnnlogic.answering.explain import Contribution, Explanation, explain, labelled_facts
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.learning.compact.compact import compact_paths
+from rnnlogic.learning.compact.compact import compact_paths, compacted
 from rnnlogic.learning.compact.levels import level_at, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.learn import new_generator, with_parameters
 from rnnlogic.learning.result import Learned, unpack_learned
 from rnnlogic.mining.mine import best_per_head
-from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.base import Predictor, Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.folder import Run
@@ -71,6 +70,18 @@ def full_model(run: Run, embedding: Scorer | None = None) -> Learned:
     return run.learned(embedding) if saved is None else unpack_learned(saved, config, embedding)
 
 
+def compact_predictor(run: Run, progress: Progress) -> Predictor:
+    """What `fit` leaves behind by default; experiments keep the full model, which is then compacted here."""
+    config, full = run.config(), full_model(run)
+    if config.compact.enabled:
+        return run.learned().predictor
+    teacher = teacher_of(full, run.dataset(), config)
+    found = compacted(teacher, default_threads(), partial(progress, "compact"))
+    few = full.predictor.reduced(full.rules[found.rules], found.weights)
+    assert few is not None, "runs w/o emb. are weighted sums of rules"
+    return few
+
+
 def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
     """(source, rules) of the miner, the pre-trained generator, and the generator after every round."""
     config, dataset = run.config(), run.dataset()
@@ -114,21 +125,21 @@ class Explained:
 
 
 def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
-    """For some relations, the heaviest rules among those that reach a share of the right answers.
+    """For some relations, the heaviest rules of the compact model that reach a share of the right answers.
 
     Evidence train. Of the relations with the most test facts, it takes those whose answers are ranked first
     most often, among the first CASE_FACTS test facts of each.
     """
-    model = RNNLogic.load(folder)
-    vocab, test = model.dataset.vocab, model.dataset.test
+    run = Run.open(folder)
+    dataset, predictor = run.dataset(), compact_predictor(run, progress)
+    vocab, test, graphs = dataset.vocab, dataset.test, (dataset.graph("train"), dataset.graph("all"))
     often = np.argsort(-np.bincount(test[:, 1], minlength=vocab.num_relations), kind="stable")
     cases: list[tuple[int, str, dict[str, Any]]] = []
     for done, relation in enumerate(often[:CASE_CANDIDATES].tolist()):
         facts, first = test[test[:, 1] == relation][:CASE_FACTS].tolist(), 0
         rules: dict[str, Explained] = {}
         for head, _, tail in facts:
-            names = vocab.entities[head], vocab.relations[relation], vocab.entities[tail]
-            explanation = model.explain(*names, paths=1)
+            explanation = explain(graphs[0], vocab, predictor, head, relation, tail, graphs[1], 1)
             first += explanation.filtered_rank.mean == 1
             for one in explanation.contributions:
                 rules.setdefault(one.rule, Explained(one.rule, one.weight)).add(explanation, one)

@@ -74,11 +74,11 @@ TARGETS = {
     "case": Target(
         "Case study: which rules explain right answers",
         ("fb15k-237", "umls"),
-        about="RNNLogic w/o emb., seed 0. Of the 15 relations with the most test facts, these are the 5 with"
-        " the most answers ranked first, among up to 40 test facts each. Shown are the heaviest rules that"
-        " reach at least a tenth of the test answers: how many each reaches, how many of those are ranked"
-        " first, and one example with its path in the training facts. Of Freebase's relation names only the"
-        " last part is shown.",
+        about="RNNLogic w/o emb., compact model, seed 0. Of the 15 relations with the most test facts, these"
+        " are the 5 with the most answers ranked first, among up to 40 test facts each. Shown are the"
+        " heaviest rules that reach at least a tenth of the test answers: how many each reaches, how many of"
+        " those are ranked first, and one example with its path in the training facts. Of Freebase's names"
+        " only the last part is shown.",
     ),
     "ablation": Target(
         "Ablation: the parts of RNNLogic+",
