@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -19,11 +20,14 @@ from rnnlogic.answering.calibration.calibration import (
 from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.answering.listing import Choice, RuleInfo, Sort, list_rules
 from rnnlogic.answering.tables import Listed
-from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
+from rnnlogic.answering.transfer import Transfer, dataset_with, labelled_like, transfer
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
 from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
+from rnnlogic.data.labels import Labels, relabelled
+from rnnlogic.data.types import with_types
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import edits_of, generating
@@ -38,8 +42,8 @@ from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.answering.completion.possible import PossibleFacts
     from rnnlogic.base.types import Progress
-    from rnnlogic.data.vocab import Vocab
     from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")
@@ -155,6 +159,8 @@ class RNNLogic:
         paths: int = 3,
         evidence: Evidence = "train",
         detailed: int | None = DETAILED,
+        *,
+        types: str | None = None,
     ) -> Explanation: ...
 
     @overload
@@ -168,6 +174,7 @@ class RNNLogic:
         detailed: int | None = DETAILED,
         *,
         instead: str,
+        types: str | None = None,
     ) -> Comparison: ...
 
     def explain(
@@ -179,12 +186,14 @@ class RNNLogic:
         evidence: Evidence = "train",
         detailed: int | None = DETAILED,
         instead: str | None = None,
+        types: str | None = None,
     ) -> Explanation | Comparison:
         """Why relation(head, tail) has its score: ideas, the rules of each idea, and paths of the strongest.
 
         With another answer `instead`, why the two scores differ. Print the result, or show it in a notebook.
+        `types` is the relation that says what kind of thing an entity is, or "off"; usual names are found.
         """
-        vocab = self.dataset.vocab
+        vocab = with_types(self.dataset.vocab, self.dataset.graph("all"), types)
         asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
         graph, known = self.dataset.graph(evidence), self.dataset.graph("all")
         level = self.level(evidence)
@@ -246,17 +255,23 @@ class RNNLogic:
         most: int = 1000,
         evidence: Evidence = "all",
         progress: Progress | None = None,
+        types: str | PossibleFacts | None = None,
     ) -> Iterator[NewFact]:
         """The most probable facts that the evidence does not hold, best first, each with a reason.
 
         They come one by one once all questions have been asked; memory does not grow with their number.
+        Facts are left out whose ends are of types that the relation never has in training; `types` as above.
         """
         from rnnlogic.answering.completion.complete import complete
+        from rnnlogic.answering.completion.possible import PossibleFacts, possible_facts
 
         wanted = _relations(self.dataset.vocab, relation)
         level, graph = self.level(evidence, progress), self.dataset.graph(evidence)
         limits = min_probability, most, progress or silent
-        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
+        possible = (
+            types if isinstance(types, PossibleFacts) else possible_facts(self.dataset, types, evidence)
+        )
+        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits, possible)
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
         """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
@@ -281,11 +296,18 @@ class RNNLogic:
         Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
         match and how many rules were dropped for it.
         """
-        dataset = load_dataset(graph)
+        dataset = labelled_like(load_dataset(graph), self.dataset.vocab)
         learned, report = transfer(self.learned, self.dataset.vocab, dataset)
         moved = RNNLogic(self.config)._take(dataset, self.config, learned)
         moved.transfer = report
         return moved
+
+    def with_labels(self, labels: Labels | Vocab) -> RNNLogic:
+        """The same model with names to show: a mapping, a file of `name<TAB>label` lines, or a vocabulary."""
+        shown, names = copy(self), self.dataset.vocab
+        vocab = labels if isinstance(labels, Vocab) else relabelled(names, labels).vocab
+        shown._dataset = self.dataset.with_vocab(vocab)
+        return shown
 
     def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
         """A model whose evidence holds these facts (head, relation, tail) too; this one stays as it is.

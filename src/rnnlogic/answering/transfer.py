@@ -98,6 +98,16 @@ def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities:
     return Dataset(dataset.name, vocab, report=dataset.report, source=source, **splits)
 
 
+def labelled_like(dataset: Dataset, vocab: Vocab) -> Dataset:
+    """With the labels that a vocabulary has for the same relations, where the dataset has none of its own."""
+    names = dataset.vocab
+    known = vocab.relation_labels
+    labels = {name: known[name] for name in names.relations if name in known}
+    if labels.keys() <= names.relation_labels.keys():
+        return dataset
+    return dataset.with_vocab(replace(names, relation_labels={**labels, **names.relation_labels}))
+
+
 def _new_ids(source: Vocab, target: Vocab) -> NDArray[np.int32]:
     """For every relation id of `source`, inverses included, its id in `target`, or -1."""
     places = {name: i for i, name in enumerate(target.relations)}

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.options import (
+    AsJson,
+    EvidenceChoice,
+    EvidenceOption,
+    GraphOption,
+    IdsOption,
+    LabelsOption,
+    RunFolder,
+    TypesOption,
+)
+from rnnlogic.cli.output import print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.answering.completion.possible import PossibleFacts
+    from rnnlogic.model import RNNLogic
 
+OFF = "off"  # no types
 SHOWN = 5  # facts that are printed
 
 
@@ -36,25 +46,57 @@ def complete(
     most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = False,
+    types: TypesOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Complete a graph: write the most probable facts that it does not hold, each with a reason.
 
     The probability is the chance that the fact is true, the same that predict and explain show. Every fact
-    comes with the rule that speaks most for it and one path of that rule.
+    comes with the rule that speaks most for it and one path of that rule. The file holds the names of the
+    data; labels come in columns of their own.
+
+    Where the graph says what kind of thing an entity is, facts are left out whose head or tail is of a type
+    that the relation never has there in the training facts.
     """
     from rnnlogic.answering.completion.files import check_output, write_facts
+    from rnnlogic.answering.completion.possible import possible_facts
 
     check_output(output)
-    model, started = load_model(run, graph), time.monotonic()
+    model, started = load_model(run, graph, labels, ids), time.monotonic()
+    possible = possible_facts(model.dataset, types, evidence.value)
     with stoppable(f"{output} was not written"), StageProgress() as progress:
-        facts = model.complete(relation, min_probability, most, evidence.value, progress)
-        written, level = write_facts(output, facts), model.level(evidence.value)
-    seconds = time.monotonic() - started
+        facts = model.complete(relation, min_probability, most, evidence.value, progress, possible or OFF)
+        written = write_facts(output, facts, model.dataset.vocab.has_labels)
+    seconds, level = time.monotonic() - started, model.level(evidence.value)
+    left_out = _left_out(possible, model)
     if as_json:
-        print_json(_summary(output, written, evidence, seconds) | {"calibration": level.as_dict()})
+        summary = _summary(output, written, evidence, seconds)
+        print_json(summary | {"types": left_out, "calibration": level.as_dict()})
         return
     _print(output, written, evidence, seconds, level)
+    _print_left_out(left_out)
+
+
+def _left_out(possible: PossibleFacts | None, model: RNNLogic) -> dict[str, Any] | None:
+    """By which relation types are known, and how many facts they left out; None without types."""
+    if possible is None:
+        return None
+    return {
+        "relation": model.dataset.vocab.relation_name(possible.types.relation),
+        "left_out": possible.left_out,
+    }
+
+
+def _print_left_out(left_out: dict[str, Any] | None) -> None:
+    if left_out is not None:
+        typer.echo()
+        print_text(
+            f"{left_out['left_out']:,} facts that rules propose were left out: their head or tail is of a"
+            f" type that the relation never has in training (types by {left_out['relation']}; --types off"
+            " keeps them)."
+        )
 
 
 def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float) -> dict[str, Any]:
@@ -73,11 +115,15 @@ def _print(
     from rnnlogic.answering.calibration.level import shown
 
     if facts:
-        rows = [[shown(fact.probability), fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
+        rows = [
+            [shown(fact.probability), *(fact.shown(name) for name in ("head", "relation", "tail"))]
+            for fact in facts[:SHOWN]
+        ]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
     typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
-    typer.echo("\n" + "\n".join(textwrap.wrap(level.sentence(), get_terminal_size().columns)))
+    typer.echo()
+    print_text(level.sentence())
     table = level.reliability.table()
     if table:
         print_table(list(table[0]), [list(row.values()) for row in table])

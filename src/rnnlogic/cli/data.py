@@ -10,6 +10,7 @@ import typer
 from rnnlogic.cli.options import (
     AsJson,
     ColumnsOption,
+    IdsOption,
     LabelsOption,
     QueryOption,
     SepOption,
@@ -71,10 +72,11 @@ def info(
     columns: ColumnsOption = None,
     sep: SepOption = None,
     labels: LabelsOption = None,
+    ids: IdsOption = False,
     query: QueryOption = None,
 ) -> None:
     """Show the size of a dataset, what cleaning found, and its largest relations."""
-    dataset = load_named(name, columns, sep, labels, query, seed=seed)
+    dataset = load_named(name, columns, sep, labels, query, seed=seed, ids=ids)
     if as_json:
         print_json(_summary(dataset) | {"cleaning": dataset.report.as_dict()})
         return

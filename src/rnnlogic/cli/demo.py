@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rnnlogic.cli.fit import fit_run, stoppable
-from rnnlogic.cli.output import print_pairs, print_table
+from rnnlogic.cli.output import print_pairs, print_table, terminal_width
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explain import Explanation
@@ -113,7 +112,7 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
     rules = [rule for name in asked for rule in model.rules(name, RULES, sort="use")]
     same = same_rules(rules, data.graph("train"), data.vocab)
     totals = {name: len(model.learned.rules.by_head(data.vocab.relation_id(name))) for name in asked}
-    for line in rule_lines(rules, same, totals, data.vocab, get_terminal_size().columns):
+    for line in rule_lines(rules, same, totals, data.vocab, terminal_width()):
         typer.echo(line)
 
 

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.options import (
+    AsJson,
+    EvidenceChoice,
+    EvidenceOption,
+    GraphOption,
+    IdsOption,
+    LabelsOption,
+    RunFolder,
+)
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
+    from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.report import Report
 
 
@@ -38,6 +47,8 @@ def evaluate(
     evidence: EvidenceOption = EvidenceChoice.train,
     sides: Annotated[SidesChoice, typer.Option(help="Predict tails, heads, or both.")] = SidesChoice.both,
     graph: GraphOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = False,
     negatives: Annotated[
         int | None,
         typer.Option(
@@ -55,7 +66,7 @@ def evaluate(
     """
     from rnnlogic.runs.folder import Run
 
-    model = load_model(run, graph)
+    model = load_model(run, graph, labels, ids)
     with StageProgress() as progress:
         stage = f"evaluate {split.value}"
         report = model.evaluate(
@@ -70,12 +81,17 @@ def evaluate(
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
     Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
-        print_json(report.as_dict(relations) | transfer)
+        print_json(report.as_dict(relations) | transfer | (_labels(model.dataset.vocab) if relations else {}))
         return
     print_report(report)
     if relations:
         typer.echo()
-        _print_relations(report)
+        _print_relations(report, model.dataset.vocab)
+
+
+def _labels(vocab: Vocab) -> dict[str, Any]:
+    labels = vocab.labels_of([], range(vocab.num_relations))
+    return {"labels": labels} if any(labels.values()) else {}
 
 
 def print_report(report: Report) -> None:
@@ -89,12 +105,13 @@ def print_report(report: Report) -> None:
     print_table(list(rows[0]), [[_rounded(value) for value in row.values()] for row in rows])
 
 
-def _print_relations(report: Report) -> None:
+def _print_relations(report: Report, vocab: Vocab) -> None:
     side = report.sides[0]
     relations = sorted(report.by_relation().items(), key=lambda item: -item[1]["queries"])
+    names = [vocab.relation_label(vocab.relations.index(name)) for name, _ in relations]
     rows = [
         [name, values["queries"], *(_rounded(value) for value in values[side].values())]
-        for name, values in relations
+        for name, (_, values) in zip(names, relations, strict=True)
     ]
     print_table(["relation", "queries", *relations[0][1][side]], rows, f"By relation, {side}")
 

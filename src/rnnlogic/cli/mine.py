@@ -12,6 +12,7 @@ from rnnlogic.cli.options import (
     AsJson,
     BanOption,
     ColumnsOption,
+    IdsOption,
     LabelsOption,
     QueryOption,
     SepOption,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from rnnlogic.config import Config
 
 SHOWN = 10  # best rules to print
-COLUMNS = ["count", "support", "confidence", "rule"]
+FIGURES = ["count", "support", "confidence"]
 
 
 def mine(
@@ -48,6 +49,7 @@ def mine(
     columns: ColumnsOption = None,
     sep: SepOption = None,
     labels: LabelsOption = None,
+    ids: IdsOption = False,
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
@@ -57,7 +59,8 @@ def mine(
 
     Count: sampled facts whose two ends the body joins. Support: training queries that the rule answers while
     their own fact is hidden. Confidence: support / (support + wrong), where wrong counts results that are not
-    known answers. FILE holds one rule per line, with support and confidence in a comment.
+    known answers. FILE holds one rule per line, with support and confidence in a comment; labels are in
+    comment lines of their own.
     """
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
@@ -65,9 +68,9 @@ def mine(
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.table import RuleTable
 
-    dataset = load_named(name, columns, sep, labels, query)
+    dataset = load_named(name, columns, sep, labels, query, ids=ids)
     print_notes(dataset, err=True)
-    config = _settings(max_length, top, smoothing, seed)
+    vocab, config = dataset.vocab, _settings(max_length, top, smoothing, seed)
     banned = Banned.from_text(ban or [], dataset.vocab, "--ban")
     with StageProgress() as progress:
         rules, statistics, joined = mine_rules(
@@ -83,14 +86,19 @@ def mine(
     table = RuleTable(rules, figures)
     write_table(output, table, dataset.vocab, "text")
     rows = [
-        {"count": count, **known, "rule": format_rule(rule, dataset.vocab)}
+        {
+            "count": count,
+            **known,
+            "rule": format_rule(rule, vocab),
+            "label": format_rule(rule, vocab, labels=True),
+        }
         for count, (rule, known) in zip(joined.tolist(), table.rows(), strict=True)
     ]
     if as_json:
         print_json({"file": str(output), "rules": rows})
         return
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
-    print_table(COLUMNS, [[row[name] for name in COLUMNS] for row in best])
+    print_table([*FIGURES, "rule"], [[*(row[name] for name in FIGURES), row["label"]] for row in best])
     typer.echo(f"{len(rows):,} rules written to {output}")
 
 

@@ -7,19 +7,37 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from rnnlogic.cli.options import load_named
+
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
 
 
-def load_model(run: Path, graph: str | None) -> RNNLogic:
-    """The model of a run folder, moved to another graph if one is named; prints what does not fit."""
+def load_model(
+    run: Path, graph: str | None = None, labels: Path | None = None, ids: bool = False
+) -> RNNLogic:
+    """The model of a run folder, moved to another graph if one is named; prints what does not fit.
+
+    `labels` are names to show, for this command only; `ids` shows the names of the data instead.
+    """
     from rnnlogic.model import RNNLogic
 
     model = RNNLogic.load(run)
-    if graph is None:
-        return model
-    moved = model.on(graph)
-    notes = [] if moved.transfer is None else moved.transfer.lines()
-    for line in [*moved.dataset.report.lines(), *notes]:
-        typer.echo(f"note: {line}", err=True)
-    return moved
+    if graph is not None:
+        model = model.on(load_named(graph))
+        notes = [] if model.transfer is None else model.transfer.lines()
+        for line in [*model.dataset.report.lines(), *notes]:
+            typer.echo(f"note: {line}", err=True)
+    return _showing(model, labels, ids)
+
+
+def _showing(model: RNNLogic, labels: Path | None, ids: bool) -> RNNLogic:
+    from rnnlogic.data.labels import relabelled
+
+    vocab = model.dataset.vocab
+    if labels is not None:
+        found = relabelled(vocab, labels)
+        vocab = found.vocab
+        if found.note:
+            typer.echo(f"note: {found.note}", err=True)
+    return model.with_labels(vocab.with_ids() if ids else vocab)

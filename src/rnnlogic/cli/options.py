@@ -73,6 +73,15 @@ LabelsOption = Annotated[
         help="Names to show for entities and relations: lines of name<TAB>label.",
     ),
 ]
+IdsOption = Annotated[bool, typer.Option("--ids", help="Show names as in the data instead of labels.")]
+TypesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--types",
+        metavar="RELATION|off",
+        help="Relation that gives the types of entities. Default: rdf:type, instance of (P31) or type.",
+    ),
+]
 QueryOption = Annotated[
     str | None,
     typer.Option(
@@ -92,6 +101,7 @@ def load_named(
     *,
     seed: int = 0,
     ratios: Sequence[float] | None = None,
+    ids: bool = False,
 ) -> Dataset:
     """Load a dataset as the options say; the caller prints the lines of its report, doubts included."""
     import warnings
@@ -100,9 +110,10 @@ def load_named(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the report says the same
-        return load_dataset(
+        dataset = load_dataset(
             name, seed=seed, ratios=ratios, columns=columns, sep=sep, labels=labels, query=query
         )
+    return dataset.with_vocab(dataset.vocab.with_ids()) if ids else dataset
 
 
 def print_notes(dataset: Dataset, *, err: bool = False) -> None:

@@ -1,13 +1,19 @@
-"""Printing for all commands: rich tables on a terminal, aligned plain lines otherwise, JSON on request."""
+"""Printing for all commands: tables that fit a terminal, aligned plain lines otherwise, JSON on request."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import textwrap
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 import typer
+
+GAP = 2  # columns between those of a table
+NARROWEST, WIDEST = 40, 120  # columns that text is wrapped to
 
 
 def print_json(value: Any) -> None:
@@ -15,16 +21,40 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def terminal_width() -> int:
+    """Columns for text: those of the terminal within reason, 80 where there is none."""
+    return min(max(get_terminal_size().columns, NARROWEST), WIDEST)
+
+
+def print_text(text: str) -> None:
+    """Print a paragraph whose lines break between words only."""
+    typer.echo("\n".join(_wrapped(text, terminal_width())))
+
+
+def styled(text: str, **style: Any) -> str:
+    """The text in bold or in a colour, on a terminal that wants it."""
+    wants = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return typer.style(text, **style) if wants else text
+
+
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """Print rows under headers; columns of numbers are right-aligned."""
+    """Print rows under headers; columns of numbers are right-aligned.
+
+    On a terminal that is too narrow every row becomes a block of lines, a value on each, so that nothing is
+    cut. Elsewhere, where programs may read it, a row is always one line.
+    """
     if title:
-        typer.echo(title)
+        typer.echo(styled(title, bold=True))
     texts = [[_text(value) for value in row] for row in rows]
+    widths = [max(map(_width, column)) for column in zip(headers, *texts, strict=True)]
+    if sys.stdout.isatty() and sum(widths) + GAP * (len(widths) - 1) > get_terminal_size().columns:
+        _print_blocks(headers, texts)
+        return
     numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
-    if sys.stdout.isatty():
-        _print_rich(headers, texts, numeric)
-    else:
-        _print_plain(headers, texts, numeric)
+    for number, row in enumerate([list(headers), *texts]):
+        cells = zip(row, widths, numeric, strict=True)
+        line = (" " * GAP).join(_padded(cell, width, right) for cell, width, right in cells).rstrip()
+        typer.echo(styled(line, bold=True) if number == 0 else line)
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -32,6 +62,24 @@ def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
         typer.echo(f"{name:<{width}}  {_text(value)}")
+
+
+def _print_blocks(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A block for each row; empty values are left out."""
+    width = max(map(len, headers))
+    for number, row in enumerate(rows):
+        if number:
+            typer.echo()
+        for header, cell in zip(headers, row, strict=True):
+            lines = _wrapped(cell, terminal_width() - width - GAP)
+            first = styled(header.ljust(width), bold=True)
+            for lead, line in zip([first, *[" " * width] * len(lines)], lines, strict=False):
+                typer.echo(f"{lead}{' ' * GAP}{line}")
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    """Lines that break between words only."""
+    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
 
 
 def _text(value: Any) -> str:
@@ -42,23 +90,13 @@ def _text(value: Any) -> str:
     )
 
 
-def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    from rnnlogic.answering.explaining.names import columns
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for header, right in zip(headers, numeric, strict=True):
-        table.add_column(header, justify="right" if right else "left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    Console().print(table)
+    return len(text) if text.isascii() else columns(text)
 
 
-def _print_plain(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
-    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    for row in (headers, *rows):
-        cells = zip(row, widths, numeric, strict=True)
-        line = "  ".join(f"{cell:>{width}}" if right else f"{cell:<{width}}" for cell, width, right in cells)
-        typer.echo(line.rstrip())
+def _padded(cell: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(cell))
+    return blanks + cell if right else cell + blanks

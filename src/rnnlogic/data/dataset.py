@@ -63,6 +63,12 @@ class Dataset:
         facts = "/".join(f"{len(self.facts(split)):,}" for split in EVIDENCE_SPLITS["all"])
         return f"Dataset({self.name}: {sizes}, {facts} facts)"
 
+    def with_vocab(self, vocab: Vocab) -> Dataset:
+        """The same facts with other names to show; graphs that were built are kept."""
+        shown = replace(self, vocab=vocab)
+        shown._graphs.update(self._graphs)
+        return shown
+
     def facts(self, split: str) -> Triples:
         """The facts of "train", "valid" or "test"."""
         if split not in EVIDENCE_SPLITS["all"]:

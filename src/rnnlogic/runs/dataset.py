@@ -21,9 +21,13 @@ FORMAT = 2  # of the whole folder; folders of version 0.1 have no mark
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
     """Keep a dataset in a run folder."""
-    names, arrays = pack_dataset(dataset)
-    write_object(folder / VOCABULARY, {"format": FORMAT, **names})
-    write_arrays(folder / FACTS, arrays)
+    write_vocabulary(folder, dataset)
+    write_arrays(folder / FACTS, pack_dataset(dataset)[1])
+
+
+def write_vocabulary(folder: Path, dataset: Dataset) -> None:
+    """Keep the names and labels of a dataset in a run folder."""
+    write_object(folder / VOCABULARY, {"format": FORMAT, **pack_dataset(dataset)[0]})
 
 
 def read_dataset(folder: Path) -> Dataset:

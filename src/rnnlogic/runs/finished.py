@@ -20,7 +20,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
 from rnnlogic.mining.figures import rule_figures
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
@@ -87,10 +87,11 @@ def read_about(folder: Path) -> dict[str, Any]:
     return read_object(folder / MODEL)
 
 
-def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
+def rules_text(learned: Learned | WeightedRules, dataset: Dataset, many: int = MANY) -> str:
     """One rule per line with its figures as a comment, by head relation, heaviest first.
 
     If there are `many` rules, only the first of each relation have figures, as counting takes its time.
+    Where relations have labels, a comment line before each rule shows it with them.
     """
     order = np.lexsort((-learned.weights, learned.rules.heads))
     heads = learned.rules.heads[order]
@@ -105,5 +106,7 @@ def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
             known = number[i]
             sign = "" if figures.share[known] == 1 else "~"
             comment += f", {sign}{figures.support[known]}, {sign}{figures.confidence[known]:.3g}"
+        label = rule_label(learned.rules[rule], dataset.vocab)
+        lines += [] if label is None else [f"# {label}"]
         lines.append(f"{format_rule(learned.rules[rule], dataset.vocab)}  # {comment}")
     return "\n".join(lines) + "\n"

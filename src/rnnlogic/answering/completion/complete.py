@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from rnnlogic.answering.calibration.level import Level, asked_direction
 from rnnlogic.answering.calibration.standing import new_answers, straight
+from rnnlogic.answering.completion.possible import PossibleFacts
 from rnnlogic.answering.explain import named_facts
 from rnnlogic.base.types import Progress
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.grounding.paths import Path, paths
+from rnnlogic.grounding.paths import Fact, Path, paths
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.rule import Rule, format_rule
 
@@ -35,10 +36,11 @@ class NewFact:
     rule: str | None  # the rule that adds most to its score; None if only an embedding speaks for it
     path: str | None  # one walk of that rule from head to tail
     facts: tuple[tuple[str, str, str], ...]  # the facts of that walk
+    labels: Mapping[str, str] = field(default_factory=dict)  # what people see of head, ..., path, if labelled
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {
+        values = {
             "head": self.head,
             "relation": self.relation,
             "tail": self.tail,
@@ -47,6 +49,12 @@ class NewFact:
             "path": self.path,
             "facts": [list(fact) for fact in self.facts],
         }
+        return values | ({"labels": dict(self.labels)} if self.labels else {})
+
+    def shown(self, name: str) -> str | None:
+        """Head, relation, tail, rule or path as people see it."""
+        text: str | None = getattr(self, name)
+        return self.labels.get(name, text)
 
 
 def complete(
@@ -58,30 +66,46 @@ def complete(
     min_probability: float,
     most: int,
     progress: Progress,
+    possible: PossibleFacts | None = None,
 ) -> Iterator[NewFact]:
     """The `most` most probable facts of some relations (< R) that are not in the graph, best first.
 
     Facts are proposed by the rules of their relation (by those of its inverse if it has none). The best by
     this question alone, SPARE times as many as wanted, are then asked for the other way round too, and ranked
-    by the probability that follows from both.
+    by the probability that follows from both. Facts that are not possible are never proposed.
     """
     number = max(SPARE * most, LEAST_SPARE)
-    facts, probability = proposed_facts(graph, scorer, level, relations, number, progress)
+    facts, probability = proposed_facts(graph, scorer, level, relations, number, progress, possible)
     best = np.lexsort((facts[:, 2], facts[:, 0], facts[:, 1], -probability))
     best = best[probability[best] >= min_probability][:most]
     for done, i in enumerate(best.tolist(), 1):
         head, relation, tail = facts[i].tolist()
         rule, path = strongest_reason(graph, scorer, head, relation, tail)
         progress("reasons", done, len(best), "")
-        yield NewFact(
-            vocab.entities[head],
-            vocab.relations[relation],
-            vocab.entities[tail],
-            float(probability[i]),
-            None if rule is None else format_rule(rule, vocab),
-            None if path is None else path.text(vocab, labels=False),
-            () if path is None else tuple(named_facts(path, vocab)),
-        )
+        yield _named(vocab, (head, relation, tail), float(probability[i]), rule, path)
+
+
+def _named(vocab: Vocab, fact: Fact, probability: float, rule: Rule | None, path: Path | None) -> NewFact:
+    head, relation, tail = fact
+    found = NewFact(
+        vocab.entities[head],
+        vocab.relations[relation],
+        vocab.entities[tail],
+        probability,
+        None if rule is None else format_rule(rule, vocab),
+        None if path is None else path.text(vocab, labels=False),
+        () if path is None else tuple(named_facts(path, vocab)),
+    )
+    shown = {
+        "head": vocab.entity_label(head),
+        "relation": vocab.relation_label(relation),
+        "tail": vocab.entity_label(tail),
+        "rule": None if rule is None else format_rule(rule, vocab, labels=True),
+        "path": None if path is None else path.text(vocab),
+    }
+    if all(getattr(found, key) == text for key, text in shown.items()):
+        return found
+    return replace(found, labels={key: text for key, text in shown.items() if text is not None})
 
 
 def proposed_facts(
@@ -91,13 +115,14 @@ def proposed_facts(
     relations: Sequence[int],
     number: int,
     progress: Progress,
+    possible: PossibleFacts | None = None,
 ) -> tuple[Triples, NDArray[np.float64]]:
     """The `number` best new facts [n, 3] by the question that proposes them, and their probabilities [n]."""
     chosen = Shortlist(number)
     answered = set(scorer.rules.head_relations().tolist())
     wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
     for done, relation in enumerate(wanted):
-        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress)
+        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress, possible)
     facts = chosen.facts()
     probability = np.zeros(len(facts))
     present = np.unique(facts[:, 1])
@@ -165,6 +190,7 @@ def _propose(
     done: int,
     total: int,
     progress: Progress,
+    possible: PossibleFacts | None,
 ) -> None:
     """Ask (head, relation, ?) for all heads and keep the best of what is new."""
     asked = asked_direction(scorer.rules, relation, graph.num_relations)
@@ -173,6 +199,10 @@ def _propose(
         for block in new_answers(graph, scorer, heads, asked):
             values = level.one_way.logits(block.features, asked)
             columns = (heads[block.question], np.full(len(block), asked), block.entity)
-            chosen.add(values, straight(np.stack(columns, axis=1), graph.num_relations))
+            facts = straight(np.stack(columns, axis=1), graph.num_relations)
+            if possible is not None:
+                kept = possible.keeps(facts)
+                values, facts = values[kept], facts[kept]
+            chosen.add(values, facts)
         asked_so_far = done * graph.num_entities + int(heads[-1]) + 1
         progress("questions", asked_so_far, total * graph.num_entities, "")

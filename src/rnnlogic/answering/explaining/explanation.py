@@ -92,7 +92,21 @@ class Explanation:
             "ideas": [idea.as_dict(names) for idea in self.ideas],
             "hangs_on": None if self.hangs_on is None else self.hangs_on.as_dict(names),
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
+            **self._names_for_people(),
         }
+
+    def _names_for_people(self) -> dict[str, Any]:
+        """Labels and types of all that is mentioned, each under its own key, where there are any."""
+        vocab, paths = self.vocab, [path for rule in self.contributions for path in rule.paths]
+        facts = () if self.hangs_on is None else self.hangs_on.facts
+        entities = {self.head, self.tail, *(entity for path in paths for entity in path.entities)}
+        entities |= {end for head, _, tail in facts for end in (head, tail)}
+        relations = {self.relation, *(step for rule in self.contributions for step in rule.chain.body)}
+        relations |= {relation for _, relation, _ in facts}
+        found: dict[str, Any] = {"labels": vocab.labels_of(entities, relations)}
+        if vocab.types is not None:
+            found["types"] = vocab.types_of(entities)
+        return {key: value for key, value in found.items() if any(value.values())}
 
     def lines(self, everything: bool = False, width: int = 80, height: int = 24) -> Iterator[str]:
         """For people: one screen of so many columns and lines, or everything."""

@@ -11,12 +11,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from rnnlogic.answering.calibration.level import shown
-from rnnlogic.answering.explaining.names import entity_words, numbered, printable, relation_words
+from rnnlogic.answering.explaining.names import entity_words, numbered, printable, relation_words, typed_words
 from rnnlogic.answering.explaining.reasons import Contribution, Idea
 from rnnlogic.answering.explaining.svg import AGAINST, COLOURS, Strand, picture
 from rnnlogic.answering.explaining.walks import comes_back
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path
+from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explaining.comparison import Comparison
@@ -127,7 +128,7 @@ def _cell(tag: str, value: object, right: bool) -> str:
 def _title(told: Explanation) -> str:
     vocab = told.vocab
     relation = relation_words(told.relation, vocab) + ("^-1" if told.relation >= vocab.num_relations else "")
-    return f"{bdi(relation)}({bdi(entity_words(told.head, vocab))}, {bdi(entity_words(told.tail, vocab))})"
+    return f"{bdi(relation)}({bdi(typed_words(told.head, vocab))}, {bdi(typed_words(told.tail, vocab))})"
 
 
 def _figures(told: Explanation) -> str:
@@ -201,19 +202,20 @@ def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
     alike = ", alike" if is_alike else ""
     numbers = f"weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{alike}"
+    words = format_rule(rule.chain, vocab, labels=True)
     paths = "".join(f'<div class="path">{_path(path, vocab)}</div>' for path in rule.paths)
     return (
-        f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(rule.rule)}</code> '
+        f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(words)}</code> '
         f'<span class="figures">({numbers})</span>{paths}</li>'
     )
 
 
 def _path(path: Path, vocab: Vocab) -> str:
-    steps = [bdi(entity_words(path.entities[0], vocab))]
+    steps = [bdi(typed_words(path.entities[0], vocab))]
     for relation, entity in zip(path.relations, path.entities[1:], strict=True):
         words = bdi(relation_words(relation, vocab))
         arrow = f"←{words}—" if relation >= vocab.num_relations else f"—{words}→"
-        steps.append(f'<span class="arrow">{arrow}</span> {bdi(entity_words(entity, vocab))}')
+        steps.append(f'<span class="arrow">{arrow}</span> {bdi(typed_words(entity, vocab))}')
     again = comes_back(path)
     mark = "" if again is None else f" <em>(comes back to {bdi(entity_words(again, vocab))})</em>"
     return " ".join(steps) + mark

@@ -11,7 +11,13 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from rnnlogic.answering.explaining.names import columns, entity_words, printable, relation_words, shortened
+from rnnlogic.answering.explaining.names import (
+    columns,
+    entity_words,
+    printable,
+    relation_words,
+    shortened,
+)
 from rnnlogic.answering.explaining.walks import facts_of
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Fact, Path
@@ -200,7 +206,7 @@ def _curve(start: _Spot, end: _Spot, bend: float) -> _Curve:
 def _box(entity: int, spot: _Spot, is_end: bool, vocab: Vocab) -> str:
     kind = "end" if is_end else "entity"
     return (
-        f'<g class="{kind}"><title>{escape(printable(vocab.entity_label(entity)))}</title>'
+        f'<g class="{kind}"><title>{escape(printable(vocab.described(entity)))}</title>'
         f'<rect x="{spot.x - spot.width / 2:.1f}" y="{spot.y - BOX / 2:.1f}" width="{spot.width:.1f}" '
         f'height="{BOX}" rx="{BOX / 2}"/>'
         f'<text x="{spot.x:.1f}" y="{spot.y + 4.5:.1f}" text-anchor="middle">{escape(_name(entity, vocab))}'
