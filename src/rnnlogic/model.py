@@ -17,6 +17,7 @@ from rnnlogic.answering.calibration.calibration import (
     pack_calibration,
     unpack_calibration,
 )
+from rnnlogic.answering.completion.possible import PossibleFacts, possible_facts
 from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.answering.listing import Choice, RuleInfo, Sort, list_rules
 from rnnlogic.answering.tables import Listed
@@ -27,7 +28,6 @@ from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.data.labels import Labels, relabelled
 from rnnlogic.data.types import with_types
-from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import edits_of, generating
@@ -42,8 +42,8 @@ from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
-    from rnnlogic.answering.completion.possible import PossibleFacts
     from rnnlogic.base.types import Progress
+    from rnnlogic.data.vocab import Vocab
     from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")
@@ -159,7 +159,7 @@ class RNNLogic:
         paths: int = 3,
         evidence: Evidence = "train",
         detailed: int | None = DETAILED,
-        *,
+        instead: None = None,
         types: str | None = None,
     ) -> Explanation: ...
 
@@ -190,8 +190,8 @@ class RNNLogic:
     ) -> Explanation | Comparison:
         """Why relation(head, tail) has its score: ideas, the rules of each idea, and paths of the strongest.
 
-        With another answer `instead`, why the two scores differ. Print the result, or show it in a notebook.
-        `types` is the relation that says what kind of thing an entity is, or "off"; usual names are found.
+        With another answer `instead`, why the two scores differ. `types` is the relation that gives the types
+        shown beside entities, or "off"; usual ones are found. Print the result, or show it in a notebook.
         """
         vocab = with_types(self.dataset.vocab, self.dataset.graph("all"), types)
         asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
@@ -259,19 +259,15 @@ class RNNLogic:
     ) -> Iterator[NewFact]:
         """The most probable facts that the evidence does not hold, best first, each with a reason.
 
-        They come one by one once all questions have been asked; memory does not grow with their number.
-        Facts are left out whose ends are of types that the relation never has in training; `types` as above.
+        They come one by one; memory does not grow with their number. Facts are left out if the relation never
+        has ends of such types (by the relation `types`, or one that is found; "off" for none) in training.
         """
         from rnnlogic.answering.completion.complete import complete
-        from rnnlogic.answering.completion.possible import PossibleFacts, possible_facts
 
         wanted = _relations(self.dataset.vocab, relation)
         level, graph = self.level(evidence, progress), self.dataset.graph(evidence)
-        limits = min_probability, most, progress or silent
-        possible = (
-            types if isinstance(types, PossibleFacts) else possible_facts(self.dataset, types, evidence)
-        )
-        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits, possible)
+        limits = min_probability, most, progress or silent, possible_facts(self.dataset, types, evidence)
+        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
         """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
@@ -304,9 +300,8 @@ class RNNLogic:
 
     def with_labels(self, labels: Labels | Vocab) -> RNNLogic:
         """The same model with names to show: a mapping, a file of `name<TAB>label` lines, or a vocabulary."""
-        shown, names = copy(self), self.dataset.vocab
-        vocab = labels if isinstance(labels, Vocab) else relabelled(names, labels).vocab
-        shown._dataset = self.dataset.with_vocab(vocab)
+        shown = copy(self)
+        shown._dataset = self.dataset.with_vocab(relabelled(self.dataset.vocab, labels).vocab)
         return shown
 
     def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:

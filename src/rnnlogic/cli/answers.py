@@ -25,7 +25,7 @@ from rnnlogic.cli.options import (
     RunFolder,
     TypesOption,
 )
-from rnnlogic.cli.output import print_json, print_table, print_text, terminal_width
+from rnnlogic.cli.output import print_json, print_table, print_text, styled, terminal_width
 
 if TYPE_CHECKING:
     from rnnlogic.answering.answers import Answer
@@ -136,10 +136,19 @@ def explain(
     if as_json:
         print_json(told.as_dict())
     else:
-        for line in told.lines(everything, terminal_width()):
-            typer.echo(line)
+        for number, line in enumerate(told.lines(everything, terminal_width())):
+            typer.echo(_styled(line, number == 0))
     if page is not None:
         _write(page, told.page())
+
+
+def _styled(line: str, is_title: bool) -> str:
+    """The question in bold, what speaks for and against it in colours."""
+    if is_title:
+        return styled(line, bold=True)
+    if line.startswith("Against it ("):
+        return styled(line, fg="red", bold=True)
+    return styled(line, fg="green", bold=True) if line.startswith("For ") and line.endswith(")") else line
 
 
 def _write(path: Path, text: str) -> None:

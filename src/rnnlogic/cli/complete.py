@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
     from rnnlogic.answering.completion.possible import PossibleFacts
-    from rnnlogic.model import RNNLogic
+    from rnnlogic.data.vocab import Vocab
 
 OFF = "off"  # no types
 SHOWN = 5  # facts that are printed
@@ -70,33 +70,30 @@ def complete(
         facts = model.complete(relation, min_probability, most, evidence.value, progress, possible or OFF)
         written = write_facts(output, facts, model.dataset.vocab.has_labels)
     seconds, level = time.monotonic() - started, model.level(evidence.value)
-    left_out = _left_out(possible, model)
+    vocab = model.dataset.vocab
     if as_json:
         summary = _summary(output, written, evidence, seconds)
-        print_json(summary | {"types": left_out, "calibration": level.as_dict()})
+        print_json(summary | {"types": _types(possible, vocab), "calibration": level.as_dict()})
         return
     _print(output, written, evidence, seconds, level)
-    _print_left_out(left_out)
+    _print_left_out(possible, vocab)
 
 
-def _left_out(possible: PossibleFacts | None, model: RNNLogic) -> dict[str, Any] | None:
-    """By which relation types are known, and how many facts they left out; None without types."""
-    if possible is None:
-        return None
-    return {
-        "relation": model.dataset.vocab.relation_name(possible.types.relation),
-        "left_out": possible.left_out,
-    }
-
-
-def _print_left_out(left_out: dict[str, Any] | None) -> None:
-    if left_out is not None:
+def _print_left_out(possible: PossibleFacts | None, vocab: Vocab) -> None:
+    if possible is not None and possible.left_out:
         typer.echo()
         print_text(
-            f"{left_out['left_out']:,} facts that rules propose were left out: their head or tail is of a"
-            f" type that the relation never has in training (types by {left_out['relation']}; --types off"
-            " keeps them)."
+            f"{possible.left_out:,} facts that rules propose were left out: their head or tail is of a type"
+            " that the relation never has there in training (types by"
+            f" {vocab.relation_label(possible.types.relation)}; --types off keeps them)."
         )
+
+
+def _types(possible: PossibleFacts | None, vocab: Vocab) -> dict[str, Any] | None:
+    """For JSON: the relation that gives types, and how many facts they left out; None without types."""
+    if possible is None:
+        return None
+    return {"relation": vocab.relation_name(possible.types.relation), "left_out": possible.left_out}
 
 
 def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float) -> dict[str, Any]:

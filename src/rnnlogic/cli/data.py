@@ -26,6 +26,7 @@ app = typer.Typer(
     help="List, inspect and split datasets.",
     epilog="Example: rnnlogic data list",
     no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 SPLITS = ("train", "valid", "test")

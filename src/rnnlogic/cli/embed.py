@@ -18,7 +18,7 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_pairs, print_table
+from rnnlogic.cli.output import print_json, print_pairs, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from rnnlogic.embeddings.rotate import RotatE
     from rnnlogic.embeddings.settings import RotatESettings
     from rnnlogic.embeddings.train import MakeStepper
+
+
+TOLD_APART = ("planned_steps", "ran_out_of_time")  # by a sentence, if time ran out
 
 
 def embed(
@@ -135,6 +138,8 @@ def _summary(folder: Path) -> dict[str, Any]:
         "embedding": str(folder),
         **{key: about[key] for key in ("dataset", "model", "dim", "margin", "steps", "minutes")},
         "sha256": checksum(folder),
+        "planned_steps": about.get("planned_steps", about["steps"]),
+        "ran_out_of_time": about.get("ran_out_of_time", False),
     }
 
 
@@ -145,9 +150,16 @@ def _print_summary(
         typer.echo(
             f"{summary['embedding']} is already finished; nothing was changed (--restart trains again)"
         )
-    print_pairs(list(summary.items()))
+    print_pairs([(name, value) for name, value in summary.items() if name not in TOLD_APART])
     measured = {split: metrics for split, metrics in reports.items() if metrics is not None}
     if measured:
         typer.echo()
         names = list(next(iter(measured.values())))
         print_table(["split", *names], [[split, *metrics.values()] for split, metrics in measured.items()])
+    if summary["ran_out_of_time"]:
+        typer.echo()
+        print_text(
+            f"Time ran out: training stopped after {summary['steps']:,} of {summary['planned_steps']:,}"
+            " steps, and the best embedding so far was kept. Train again with --restart and a larger"
+            " --max-minutes for more."
+        )

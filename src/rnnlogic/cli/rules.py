@@ -38,7 +38,12 @@ class RunFirst(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=RunFirst, no_args_is_help=True, subcommand_metavar="RUN [export] | convert ...")
+app = typer.Typer(
+    cls=RunFirst,
+    no_args_is_help=True,
+    subcommand_metavar="RUN [export] | convert ...",
+    rich_markup_mode=None,
+)
 
 
 @app.callback(epilog=f"Example: {EXAMPLE}")

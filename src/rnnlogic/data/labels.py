@@ -38,8 +38,10 @@ def add_labels(raw: RawFacts, labels: Labels) -> None:
         raw.tally.note(note)
 
 
-def relabelled(vocab: Vocab, labels: Labels) -> Relabelled:
-    """The same names with labels; those given here go before those that it has."""
+def relabelled(vocab: Vocab, labels: Labels | Vocab) -> Relabelled:
+    """The same names with labels, which go before those that it has; another vocabulary is taken as it is."""
+    if isinstance(labels, Vocab):
+        return Relabelled(labels, len(labels.entity_labels), len(labels.relation_labels), None)
     texts, entities, relations = _texts(labels), set(vocab.entities), set(vocab.relations)
     of_entities = {name: label for name, label in texts.items() if name in entities}
     of_relations = {name: label for name, label in texts.items() if name in relations}

@@ -19,6 +19,7 @@ from rnnlogic.embeddings.files import (
     save_embedding,
 )
 from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.embeddings.sampling import Sampler
 from rnnlogic.embeddings.settings import RotatESettings, settings_for
 from rnnlogic.embeddings.train import MakeStepper, Training, train
 
@@ -54,10 +55,21 @@ def fit(
         checkpoint.require_same(read_about(folder)["origin"])
     else:
         training = train(dataset, settings, threads, checkpoint, progress, max_minutes, make_stepper)
-        about = _about(dataset, checkpoint.origin, training)
+        about = _about(dataset, checkpoint.origin, training) | _extent(
+            dataset, settings, training, max_minutes
+        )
         save_embedding(folder, training.best(settings.margin), dataset.vocab, about)
     checkpoint.remove()
     return replace(load_embedding(folder, dataset.vocab)[0], threads=threads)
+
+
+def _extent(
+    dataset: Dataset, settings: RotatESettings, training: Training, max_minutes: float | None
+) -> dict[str, Any]:
+    """How many steps were planned, and whether time ran out before they were done."""
+    planned = Sampler.of(dataset, settings).steps
+    is_over = max_minutes is not None and training.seconds >= 60 * max_minutes
+    return {"planned_steps": planned, "ran_out_of_time": is_over and training.step < planned}
 
 
 def _about(dataset: Dataset, origin: dict[str, Any], training: Training) -> dict[str, Any]:

@@ -14,11 +14,15 @@ LEAST_TYPED = 0.5  # share of the entities seen on a side that must have types; 
 Mask = NDArray[np.bool_]
 
 
-def possible_facts(dataset: Dataset, types: str | None, evidence: Evidence) -> PossibleFacts | None:
+def possible_facts(
+    dataset: Dataset, types: str | PossibleFacts | None, evidence: Evidence
+) -> PossibleFacts | None:
     """What tells possible facts by the types of their ends; None if the graph has no types.
 
     `types` is the relation that says what kind of thing an entity is, or "off"; usual names are found.
     """
+    if isinstance(types, PossibleFacts):
+        return types
     graph = dataset.graph(evidence)
     relation = type_relation(dataset.vocab, graph, types)
     if relation is None:
