@@ -86,11 +86,23 @@ def _group(rule: RuleInfo, alike: Sequence[RuleInfo], vocab: Vocab, width: int) 
 
 def _one(rule: RuleInfo, vocab: Vocab, width: int, indent: str) -> Iterator[str]:
     chain: Rule = parse_rule(rule.text, vocab)
-    yield from _wrap(printable(format_rule(chain, vocab, labels=True)), width, indent, "      ")
+    shown, room = printable(format_rule(chain, vocab, labels=True)), width - len(indent) - len("       &")
+    yield from (
+        line.replace(NO_BREAK, " ") for line in _wrap(_whole_atoms(shown, room), width, indent, "      ")
+    )
     room = width - len(indent) - len("  ,")
     for words in figures_words(rule):
         parts = [part.replace(" ", NO_BREAK) if len(part) <= room else part for part in words.split(", ")]
         yield from (line.replace(NO_BREAK, " ") for line in _wrap(", ".join(parts), width, indent + "  "))
+
+
+def _whole_atoms(rule: str, room: int) -> str:
+    """A rule that breaks between its atoms, though labels hold blanks; one too long for a line may break."""
+    head, arrow, body = rule.partition(" <- ")
+    atoms = [
+        atom.replace(" ", NO_BREAK) if len(atom) <= room else atom for atom in (head, *body.split(" & "))
+    ]
+    return atoms[0] + arrow + " & ".join(atoms[1:])
 
 
 def _wrap(text: str, width: int, indent: str = "", more: str = "") -> list[str]:

@@ -60,7 +60,7 @@ app.command(
     short_help="Write the most probable missing facts to a file.",
     epilog="Example: rnnlogic complete runs/umls --max 100 -o new_facts.tsv",
 )(complete.complete)
-app.add_typer(rules.app, name="rules")
+app.add_typer(rules.app, name="rules", short_help="Show the rules of a run, or export them.")
 app.command(
     "labels",
     short_help="Give a run names to show instead of ids.",
@@ -71,7 +71,11 @@ app.command(
     short_help="Find rules by path search alone.",
     epilog="Example: rnnlogic mine umls -o rules.txt --top 20",
 )(mine.mine)
-app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
+app.command(
+    "embed",
+    short_help="Train embeddings of a knowledge graph.",
+    epilog="Example: rnnlogic embed umls -o embeddings/umls",
+)(embed.embed)
 app.command(
     "reproduce",
     short_help="Run the paper's experiments and its baselines.",

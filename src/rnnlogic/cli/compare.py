@@ -12,7 +12,7 @@ import typer
 
 from rnnlogic.cli.evaluate import SplitChoice
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _labels(*folders: Path) -> Mapping[str, str]:
 
 def _print_comparison(result: Comparison, run_a: Path, run_b: Path, labels: Mapping[str, str]) -> None:
     typer.echo(f"A: {run_a}\nB: {run_b}")
-    typer.echo(
+    print_text(
         f"{result.dataset}, {result.split} facts, evidence {result.evidence}: {result.queries:,} queries,"
         f" {result.facts:,} facts, {result.samples:,} bootstrap samples, 95 % intervals"
     )

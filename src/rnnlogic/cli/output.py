@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 GAP = 2  # columns between those of a table
+HANGING = "    "  # before the further lines of a text that takes more than one
 NARROWEST, WIDEST = 40, 120  # columns that text is wrapped to
 
 
@@ -40,21 +41,45 @@ def styled(text: str, **style: Any) -> str:
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
     """Print rows under headers; columns of numbers are right-aligned.
 
-    On a terminal that is too narrow every row becomes a block of lines, a value on each, so that nothing is
-    cut. Elsewhere, where programs may read it, a row is always one line.
+    Where a terminal is too narrow, the widest texts get lines of their own above the rest of their rows, so
+    that nothing is cut. Elsewhere, where programs may read it, a row is always one line.
     """
     if title:
         typer.echo(styled(title, bold=True))
-    texts = [[_text(value) for value in row] for row in rows]
-    widths = [max(map(_width, column)) for column in zip(headers, *texts, strict=True)]
-    if sys.stdout.isatty() and sum(widths) + GAP * (len(widths) - 1) > get_terminal_size().columns:
-        _print_blocks(headers, texts)
-        return
     numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
-    for number, row in enumerate([list(headers), *texts]):
-        cells = zip(row, widths, numeric, strict=True)
-        line = (" " * GAP).join(_padded(cell, width, right) for cell, width, right in cells).rstrip()
-        typer.echo(styled(line, bold=True) if number == 0 else line)
+    texts = [list(headers), *([_text(value) for value in row] for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
+    apart = _too_wide(widths, numeric, get_terminal_size().columns) if sys.stdout.isatty() else []
+    kept = [i for i in range(len(headers)) if i not in apart]
+    fits = not sys.stdout.isatty() or _room([widths[i] for i in kept]) <= get_terminal_size().columns
+    for number, row in enumerate(texts):
+        lines = [line for i in apart for line in _wrapped(row[i], terminal_width(), HANGING)]
+        cells = (_padded(row[i], widths[i], numeric[i]) for i in kept)
+        rest = " " * (GAP if apart else 0) + (" " * GAP).join(cells).rstrip()
+        lines += [rest] if fits else _in_words(texts[0], row, kept) if number else []
+        for line in lines:
+            typer.echo(styled(line, bold=True) if number == 0 else line)
+
+
+def _too_wide(widths: Sequence[int], numeric: Sequence[bool], room: int) -> list[int]:
+    """The columns of text that leave room for the others, as few as can be, the widest first."""
+    apart: list[int] = []
+    for i in sorted((i for i in range(len(widths)) if not numeric[i]), key=lambda i: -widths[i]):
+        if _room([width for other, width in enumerate(widths) if other not in apart]) <= room:
+            break
+        apart.append(i)
+    return sorted(apart)
+
+
+def _room(widths: Sequence[int]) -> int:
+    """Columns that a row takes, indented as it is under a text of its own."""
+    return sum(widths) + GAP * len(widths)
+
+
+def _in_words(headers: Sequence[str], row: Sequence[str], kept: Sequence[int]) -> list[str]:
+    """Numbers that do not even fit without the texts, each after its heading."""
+    words = ", ".join(f"{headers[i]} {row[i]}" for i in kept)
+    return [" " * GAP + line for line in _wrapped(words, terminal_width() - GAP)]
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -64,22 +89,9 @@ def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
         typer.echo(f"{name:<{width}}  {_text(value)}")
 
 
-def _print_blocks(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A block for each row; empty values are left out."""
-    width = max(map(len, headers))
-    for number, row in enumerate(rows):
-        if number:
-            typer.echo()
-        for header, cell in zip(headers, row, strict=True):
-            lines = _wrapped(cell, terminal_width() - width - GAP)
-            first = styled(header.ljust(width), bold=True)
-            for lead, line in zip([first, *[" " * width] * len(lines)], lines, strict=False):
-                typer.echo(f"{lead}{' ' * GAP}{line}")
-
-
-def _wrapped(text: str, width: int) -> list[str]:
-    """Lines that break between words only."""
-    return textwrap.wrap(text, max(width, 1), break_long_words=False, break_on_hyphens=False)
+def _wrapped(text: str, width: int, more: str = "") -> list[str]:
+    """Lines that break between words only, all but the first after `more`."""
+    return textwrap.wrap(text, width, subsequent_indent=more, break_long_words=False, break_on_hyphens=False)
 
 
 def _text(value: Any) -> str:
