@@ -113,3 +113,15 @@ def test_a_missing_device_is_an_error(data, folder, monkeypatch, capsys):
 def test_help_has_an_example():
     result = CliRunner().invoke(app, ["embed", "--help"])
     assert "Example: rnnlogic embed" in result.output
+
+
+def test_embed_says_that_time_ran_out(data, folder, monkeypatch, capsys):
+    arguments = ("embed", data, "-o", folder, *QUICK, "--max-minutes", "0.000001")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    assert "Time ran out: training stopped after 1 of " in capsys.readouterr().out
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0  # and says so again
+    told = json.loads(capsys.readouterr().out)
+    assert told["ran_out_of_time"]
+    assert told["steps"] < told["planned_steps"]
+    assert run(*arguments[:-2], "--restart", monkeypatch=monkeypatch) == 0
+    assert "Time ran out" not in capsys.readouterr().out
