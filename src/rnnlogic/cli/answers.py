@@ -72,7 +72,7 @@ def predict(
     ids: IdsOption = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict missing facts: the best answers of (head, relation, ?), with probabilities.
+    """Predict missing facts, with probabilities. These are the best answers of (head, relation, ?).
 
     With --input there is one line per answer (columns separated by tabs), or with --json one per query. Rows
     with a name that the graph lacks are marked, the others answered; the exit code is then 1.
@@ -121,7 +121,7 @@ def explain(
     types: TypesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain an answer on one screen: probability, rank, ideas, their strongest rules with a path each.
+    """Explain an answer on one screen. It shows probability, rank, ideas, and their rules with a path each.
 
     Ideas sum to the score, and rules to their idea; what speaks against the answer comes last. For an answer
     in first place, few facts are named that it hangs on. JSON has everything, the strongest rules with paths.

@@ -51,7 +51,7 @@ def complete(
     types: TypesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Complete a graph: write the most probable facts that it does not hold, each with a reason.
+    """Write the most probable missing facts to a file. Each of them comes with a reason.
 
     The probability is the chance that the fact is true, the same that predict and explain show. Every fact
     comes with the rule that speaks most for it and one path of that rule. The file holds the names of the

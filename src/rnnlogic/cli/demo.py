@@ -35,7 +35,7 @@ LIKELY, SHORT = 0.9, 24  # probability of an answer worth explaining, letters of
 def demo(
     fast: Annotated[bool, typer.Option("--fast", help="Fewer rules and rounds: faster, weaker.")] = False,
 ) -> None:
-    """Learn rules on the embedded UMLS graph, offline: data, training, metrics, rules, one explanation.
+    """Learn rules on the embedded UMLS graph. Shows data, training, metrics, rules, one explanation.
 
     Each demo writes a new fit to runs/demo.
     """

@@ -59,7 +59,7 @@ def evaluate(
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the answers of a split; the report is kept in the run folder too.
+    """Rank the answers of a split. The report is kept in the run folder too.
 
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.

@@ -83,7 +83,7 @@ def fit(
     restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
+    """Learn rules from a knowledge graph. With the variants plus and plus-emb, a network on top of them.
 
     Run the same command again to resume a fit that was stopped.
     """

@@ -55,7 +55,7 @@ def mine(
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find rules from the paths that join the two ends of training facts, best first for each relation.
+    """Find rules by path search alone. Paths that join the two ends of training facts become rules.
 
     Count: sampled facts whose two ends the body joins. Support: training queries that the rule answers while
     their own fact is hidden. Confidence: support / (support + wrong), where wrong counts results that are not

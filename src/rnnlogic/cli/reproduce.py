@@ -76,7 +76,7 @@ def reproduce(
     anyburl: AnyBURLOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments and its baselines, and write a report.
+    """Run the paper's experiments and baselines. Writes a report.
 
     Finished experiments are not run again and interrupted ones resume. A failed experiment does not stop the
     others; failures are listed at the end.

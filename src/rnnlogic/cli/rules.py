@@ -48,7 +48,7 @@ app = typer.Typer(
 
 @app.callback(epilog=f"Example: {EXAMPLE}")
 def rules() -> None:
-    """Show the rules of a run, or write them for other programs.
+    """Show the rules of a run, or export them.
 
     rnnlogic rules RUN [--relation R] [--top N] [--sort use]
 
