@@ -115,8 +115,11 @@ def _score_row(report: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _probabilities(level: Level) -> Section:
-    rows = tuple(tuple(row.values()) for row in level.reliability.table())
     headers = ("probability", "facts", "predicted", "observed")
+    rows = tuple(
+        (row["probability"], row["facts"], round(row["predicted"], 3), round(row["observed"], 3))
+        for row in level.reliability.table()
+    )
     picture = reliability_picture(level.reliability.bins)
     return Section("Probabilities", (level.sentence(),), Table(headers, rows) if rows else None, picture)
 

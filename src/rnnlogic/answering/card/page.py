@@ -109,7 +109,8 @@ def _numeric(shown: Table) -> list[bool]:
 def _html(section: Section) -> str:
     text = "".join(f"<p>{escape(printable(text))}</p>" for text in section.text)
     shown = "" if section.table is None else _table(section.table)
-    return f"<h2>{escape(printable(section.title))}</h2>{text}{section.picture}{shown}"
+    both = f'<div style="display:flex;flex-wrap:wrap;gap:0 2rem">{section.picture}{shown}</div>'
+    return f"<h2>{escape(printable(section.title))}</h2>{text}{both if section.picture else shown}"
 
 
 def _table(shown: Table) -> str:

@@ -59,7 +59,7 @@ def _spot(point: Point, across: Point, up: Point) -> Point:
 
 
 def _radius(facts: float, most: float) -> float:
-    return SMALLEST + (LARGEST - SMALLEST) * math.sqrt(facts / most)
+    return SMALLEST + (LARGEST - SMALLEST) * math.log1p(facts) / math.log1p(most)
 
 
 def _dot(spot: Point, radius: float, colour: str = COLOURS[0]) -> str:
