@@ -1,16 +1,18 @@
 # rnnlogic for the CPU: serves a run folder that is mounted at /run-folder.
-#   docker build -t rnnlogic .
+#   docker build --build-arg TORCH_INDEX=ADDRESS -t rnnlogic .
 #   docker run --rm -p 127.0.0.1:8000:8000 -v "$PWD/runs/umls:/run-folder:ro" rnnlogic
-# The port is published to this machine only. To open it to others, give a token instead of --public:
-#   docker run --rm -p 8000:8000 -v ... rnnlogic /run-folder --host 0.0.0.0 --port 8000 --token SECRET
+# ADDRESS is the index of CPU builds that pytorch.org names; without it, torch brings the CUDA libraries along.
+# The port above is published to this machine only. To open it to others, demand a token:
+#   docker run --rm -p 8000:8000 -e RNNLOGIC_TOKEN -v ... rnnlogic /run-folder --host 0.0.0.0
 FROM python:3.11-slim AS build
 
+ARG TORCH_INDEX=
 WORKDIR /source
 COPY constraints.txt ./
-# torch goes first and alone, as the CPU build of PyTorch's own index; the default one brings CUDA.
+# torch goes first and alone, so that later ranges find it.
 RUN python -m venv /opt/rnnlogic \
     && /opt/rnnlogic/bin/pip install --no-cache-dir -c constraints.txt \
-        --extra-index-url https://download.pytorch.org/whl/cpu torch
+        ${TORCH_INDEX:+--extra-index-url "$TORCH_INDEX"} torch
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 RUN /opt/rnnlogic/bin/pip install --no-cache-dir -c constraints.txt '.[serve,mcp,rdf]'
