@@ -1,6 +1,8 @@
 # Everything runs from one virtual environment in .venv, made here.
 #   make demo   install, then learn and reason on the embedded UMLS graph
 #   make test   install with test tools, then ruff, mypy and pytest
+#   make docs     build the documentation into site/, every link checked
+#   make package  build wheel and sdist, and try them in clean environments (about 10 minutes)
 #   make bench  install, then the grounding benchmark (about 5 minutes)
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,7 +10,7 @@ BIN := .venv/bin
 DATA ?= $(if $(RNNLOGIC_DATA),$(RNNLOGIC_DATA),../shared/data)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test lint bench clean
+.PHONY: install demo test docs package bench clean
 
 install: .venv/installed
 demo: .venv/installed
@@ -22,6 +24,12 @@ test: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/grounding.py --data $(DATA)
+
+docs: .venv/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+package: .venv/installed-dev
+	$(BIN)/python tests/package_smoke.py
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
@@ -37,5 +45,5 @@ $(BIN)/python:
 	@touch $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist site
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -11,6 +11,8 @@ import typer
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
 from rnnlogic.cli import labels as labels_command
+from rnnlogic.cli.card import card
+from rnnlogic.cli.mcp import mcp
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
@@ -35,6 +37,8 @@ app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -
 )
 app.add_typer(rules.app, name="rules")
 app.command("labels", epilog="Example: rnnlogic labels runs/wikidata labels.tsv")(labels_command.labels)
+app.command("card", epilog="Example: rnnlogic card runs/umls -o card.html")(card)
+app.command("mcp", epilog="Example: rnnlogic mcp runs/umls")(mcp)
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)

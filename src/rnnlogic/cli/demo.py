@@ -117,9 +117,9 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
 
 
 def _print_frontier() -> None:
-    from rnnlogic.cli.frontier import HEADERS, frontier_rows
     from rnnlogic.learning.result import FRONTIER
     from rnnlogic.runs.folder import Run
+    from rnnlogic.runs.frontier import HEADERS, frontier_rows
 
     arrays = Run.open(FOLDER).load(FRONTIER)
     if arrays is not None:

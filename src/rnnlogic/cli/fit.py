@@ -208,8 +208,8 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
-    from rnnlogic.cli.frontier import frontier_rows
     from rnnlogic.learning.result import FRONTIER
+    from rnnlogic.runs.frontier import frontier_rows
 
     arrays = run.load(FRONTIER)
     return [] if arrays is None else frontier_rows(arrays)
@@ -223,7 +223,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
     if summary["frontier"]:
-        from rnnlogic.cli.frontier import HEADERS
+        from rnnlogic.runs.frontier import HEADERS
 
         typer.echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])
