@@ -47,6 +47,13 @@ def write_facts(path: Path, facts: Iterable[NewFact]) -> list[NewFact]:
     return written
 
 
+def facts_as(suffix: str, facts: Iterable[NewFact]) -> bytes:
+    """The content of a file of facts with this ending."""
+    content = io.BytesIO()
+    _WRITERS[suffix](Path(f"facts{suffix}"), iter(facts), content)
+    return content.getvalue()
+
+
 def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
     file.write(("\t".join(COLUMNS) + "\n").encode())
     for fact in facts:
