@@ -195,7 +195,7 @@ async def complete(
     facts = desk.stream(
         lambda deadline: run.complete(relation, min_probability, most, evidence, progress=deadline)
     )
-    first = await anext(facts, [])  # errors must come before the first byte
+    first: list[NewFact] = await anext(facts, [])  # errors must come before the first byte
     return StreamingResponse(_lines(first, facts), media_type=JSON_LINES)
 
 
@@ -228,7 +228,6 @@ def about(run: Served) -> dict[str, Any]:
     return {
         "name": run.name,
         "dataset": dataset.name,
-        "source": dataset.source,
         "variant": model.config.variant,
         "entities": dataset.vocab.num_entities,
         "relations": dataset.vocab.num_relations,
@@ -259,7 +258,7 @@ def relation_info(run: Served, one: int) -> dict[str, Any]:
 
 def entity_facts(run: Served, one: int, most: int = SHOWN) -> dict[str, Any]:
     """An entity and the first facts of each relation, the relations with most facts first."""
-    groups = []
+    groups: list[dict[str, Any]] = []
     for relation in range(2 * run.vocab.num_relations):
         others = run.graph.neighbours(one, relation)
         if len(others):

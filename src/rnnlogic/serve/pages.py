@@ -28,7 +28,7 @@ from rnnlogic.serve.schemas import EvidenceName
 
 LONG, SHORT = 300, 60  # letters of a name in a heading, and in a list
 RULES = 50  # on a page
-PROPOSALS = 200  # in a review
+PROPOSALS, LEAST = 200, 0.01  # in a review, and how probable they are at least
 ANSWERS = 50  # to a question
 SUGGESTED = 8
 
@@ -115,7 +115,7 @@ async def start(request: Request, desk: Work, run: PageRun) -> Response:
     examples = await desk.run(lambda: views.example_questions(run))
     relations = [(i, relation_info(run, i)) for i in range(run.vocab.num_relations)]
     relations.sort(key=lambda one: -one[1]["facts"])
-    values = {"about": about(run), "relations": relations, "examples": examples}
+    values: dict[str, Any] = {"about": about(run), "relations": relations, "examples": examples}
     return _page(request, "start.html", run, **values, is_measured=run.answered is not None)
 
 
@@ -213,7 +213,7 @@ async def rules(
     relations.sort(key=lambda one: -one[1])
     values: dict[str, Any] = {"relations": relations, "relation": None}
     if relation:
-        found = await desk.run(lambda: run.rules(relation, sort, 0.0, 0, None))
+        found = await desk.run(lambda: run.rules(relation, sort))
         part = found[(page - 1) * RULES : page * RULES]
         values |= {
             "relation": run.relation(relation),
@@ -232,7 +232,7 @@ async def rule(request: Request, desk: Work, run: PageRun, text: NameQuery) -> R
 
     def work() -> dict[str, Any]:
         name = run.vocab.relation_name(chain.head)
-        found = [one for one in run.rules(name, "weight", 0.0, 0, None) if one.text == full]
+        found = [one for one in run.rules(name) if one.text == full]
         if not found:
             raise ProblemError(404, f"the model has no such rule: {full}")
         return {"rule": views.listed_rule(found[0], run.vocab)} | views.rule_page(run, chain)
@@ -253,9 +253,8 @@ async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName
     proposals = await _proposals(request, desk, run, relation or None)
     decided = run.review.decisions()
     rows = [(fact, decided.get((fact.head, fact.relation, fact.tail))) for fact in proposals]
-    order = {None: 0, "skip": 1}
-    rows.sort(key=lambda row: order.get(row[1] and row[1].decision, 2))
-    values = {"rows": rows, "decisions": list(decided.values()), "relation": relation or None}
+    rows.sort(key=lambda row: 0 if row[1] is None else 1 if row[1].decision == "skip" else 2)
+    values: dict[str, Any] = {"rows": rows, "decisions": list(decided.values()), "relation": relation or None}
     return _page(request, "review.html", run, **values, may_write=request.app.state.access.may_write)
 
 
@@ -294,7 +293,7 @@ async def _proposals(request: Request, desk: Desk, run: Served, relation: str | 
     if (run.name, relation) not in kept:
         found: list[NewFact] = []
         async for part in desk.stream(
-            lambda deadline: run.complete(relation, 0.0, PROPOSALS, "all", progress=deadline)
+            lambda deadline: run.complete(relation, LEAST, PROPOSALS, "all", progress=deadline)
         ):
             found += part
         kept[run.name, relation] = found

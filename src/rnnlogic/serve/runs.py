@@ -197,8 +197,9 @@ class Served:
         rules = self.model.learned.rules
         for evidence in ("all", "train"):
             for relation in rules.head_relations().tolist()[:1]:
-                head = self.vocab.entities[int(self.degree.argmin())]
-                self.model.predict(head, self.vocab.relation_name(relation), 1, evidence)
+                name, head = self.vocab.relation_name(relation), self.vocab.entities[0]
+                self.model.predict(head, name, 1, evidence)
+                self.model.explain(head, name, head, evidence=evidence)
 
     def measure(self) -> None:
         """See how well each relation is answered on validation facts, if no report of the run says it."""

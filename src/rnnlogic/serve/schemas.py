@@ -24,7 +24,6 @@ class RunInfo(BaseModel):
 
     name: str
     dataset: str
-    source: str
     variant: str
     entities: int
     relations: int

@@ -1,8 +1,8 @@
 """Finding entities and relations by name or label as people type: beginnings, parts, and misspellings.
 
 All texts are kept casefolded and sorted, so those that begin with a text are a range. Parts and misspellings
-are found by the triples of letters that texts share with the query: an index of postings gives few candidates,
-and only these are compared letter by letter.
+are found by the triples of letters that texts share with the query: an index gives few candidates, and only
+these are compared letter by letter.
 """
 
 from __future__ import annotations
@@ -109,13 +109,13 @@ class NameIndex:
             return np.empty(0, np.intp)
         places, shared = np.unique(np.concatenate(read), return_counts=True)
         if len(places) <= CANDIDATES:
-            return places.astype(np.intp)
+            return np.asarray(places, np.intp)
         # Of texts that share as much, those that have little else are nearer.
         shortness = -np.array([len(self._texts[i]) for i in places[shared == shared.max()]][:CANDIDATES])
         most = np.flatnonzero(shared == shared.max())[:CANDIDATES]
         others = np.argsort(-shared, kind="stable")[:CANDIDATES]
         chosen = np.concatenate([most[np.argsort(-shortness, kind="stable")], others])
-        return places[chosen[:CANDIDATES]].astype(np.intp)
+        return np.asarray(places[chosen[:CANDIDATES]], np.intp)
 
 
 def _triples(text: str) -> NDArray[np.int64]:

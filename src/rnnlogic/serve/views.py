@@ -57,7 +57,7 @@ def missing_facts(run: Served, entity: int) -> list[Missing]:
 
 
 def example_questions(run: Served) -> list[tuple[str, int]]:
-    """Questions (head, relation) to begin with: of relations that are answered well, from validation facts."""
+    """Questions (head, relation) to begin with: of relations answered well, from validation facts."""
     dataset, measured = run.model.dataset, run.answered or {}
     facts = dataset.valid if len(dataset.valid) else dataset.train
     first: dict[int, int] = {}
