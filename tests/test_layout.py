@@ -18,6 +18,7 @@ NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
 ORDER = [
     ["__main__"],
     ["cli"],
+    ["serve"],
     ["studies"],
     ["model"],
     ["answering"],

@@ -81,5 +81,5 @@ def test_pages_load_nothing_from_elsewhere(client):
     assert policy.startswith("default-src 'none'")
     assert "unsafe" not in policy
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["referrer-policy"] == "same-origin"
     assert "access-control-allow-origin" not in answer.headers

@@ -168,10 +168,10 @@ class Served:
     def rules(
         self,
         relation: str | None,
-        sort: Sort,
-        min_confidence: float,
-        min_support: int,
-        max_length: int | None,
+        sort: Sort = "weight",
+        min_confidence: float = 0.0,
+        min_support: int = 0,
+        max_length: int | None = None,
     ) -> list[RuleInfo]:
         """Rules by relation, best first; the lists asked for last are kept."""
         rules = self.model.learned.rules

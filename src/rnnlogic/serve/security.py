@@ -22,7 +22,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # nothing goes elsewhere; with no-referrer our own forms have no Origin
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -119,8 +119,8 @@ class Guard:
 def is_same_origin(headers: Headers) -> bool:
     """Whether a request comes from our own pages, or from no page at all."""
     site = headers.get("sec-fetch-site")
-    if site is not None and site not in ("same-origin", "none"):
-        return False
+    if site is not None:
+        return site in ("same-origin", "none")
     origin = headers.get("origin")
     return origin is None or urlsplit(origin).netloc == headers.get("host", "")
 
