@@ -65,9 +65,8 @@ def main() -> None:
             before = resident(process.pid)
             figures = ask(port, repeated(predict, options.requests), 8)
             report(folder.name, f"predict x {options.requests}", 8, *figures)
-            print(
-                f"{folder.name}: memory {before / 1e6:.0f} MB before, {resident(process.pid) / 1e6:.0f} MB after"
-            )
+            after = resident(process.pid)
+            print(f"{folder.name}: memory {before / 1e6:.0f} MB before, {after / 1e6:.0f} MB after")
 
 
 def parse() -> argparse.Namespace:
