@@ -19,6 +19,7 @@ ORDER = [
     ["__main__"],
     ["cli"],
     ["mcp"],
+    ["serve"],
     ["studies"],
     ["model"],
     ["answering"],

@@ -16,6 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.workers import is_worker
 
 Shared = TypeVar("Shared")
 Unit = TypeVar("Unit")
@@ -53,7 +54,7 @@ def map_ordered(
 
     No new unit is queued while the finished results that wait to be taken exceed `most` in total size.
     """
-    threads = threads or default_threads()
+    threads = 1 if is_worker() else threads or default_threads()
     if threads <= 1 or len(units) <= 1:
         yield from map(partial(function, shared), units)
         return

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
+from rnnlogic.cli import (
+    answers,
+    compare,
+    complete,
+    data,
+    demo,
+    embed,
+    evaluate,
+    fit,
+    mine,
+    reproduce,
+    rules,
+    serve,
+)
 from rnnlogic.cli import labels as labels_command
 from rnnlogic.cli.card import card
 from rnnlogic.cli.mcp import mcp
@@ -41,6 +54,7 @@ app.command("card", epilog="Example: rnnlogic card runs/umls -o card.html")(card
 app.command("mcp", epilog="Example: rnnlogic mcp runs/umls")(mcp)
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
+app.command("serve", epilog="Example: rnnlogic serve runs/umls")(serve.serve)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
 app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)

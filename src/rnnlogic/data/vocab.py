@@ -171,6 +171,7 @@ class AmbiguousLabelError(UnknownNameError):
         some = " and ".join(repr(name) for name in names[:MENTIONED])
         more = f" (and {len(names) - MENTIONED} more)" if len(names) > MENTIONED else ""
         text = f"unknown {kind} {label!r}: it is the label of {some}{more}; use one of these names"
+        self.nearest = list(names[:MENTIONED])
         RNNLogicError.__init__(self, text)
 
 

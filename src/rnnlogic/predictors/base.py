@@ -8,6 +8,7 @@ it learns from grounded training queries (`fit`), scores (`scored`), says what e
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature, Progress, silent
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
@@ -74,6 +76,13 @@ class AnswerScorer(ABC):
         for chunk in self.scored(graph, heads, relations):
             chunk.fill(scores)
         return scores
+
+    def apart(self) -> Self:
+        """The same with caches of its own: for graphs that are asked little, whose traces nobody needs."""
+        other = copy.copy(self)
+        caches = {name: copy.copy(value) for name, value in vars(self).items() if isinstance(value, Recent)}
+        vars(other).update(caches)
+        return other
 
 
 class Note(Protocol):

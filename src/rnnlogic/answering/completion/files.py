@@ -50,6 +50,13 @@ def write_facts(path: Path, facts: Iterable[NewFact], labels: bool = False) -> l
     return written
 
 
+def facts_as(suffix: str, facts: Iterable[NewFact]) -> bytes:
+    """The content of a file of facts with this ending."""
+    content = io.BytesIO()
+    _WRITERS[suffix](Path(f"facts{suffix}"), iter(facts), content, False)
+    return content.getvalue()
+
+
 def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO, labels: bool) -> None:
     file.write(("\t".join(_columns(labels)) + "\n").encode())
     for fact in facts:

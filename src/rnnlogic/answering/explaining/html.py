@@ -161,7 +161,7 @@ def _picture(ideas: Sequence[Idea], vocab: Vocab) -> str:
     shown += [idea for idea in ideas if idea.contribution < 0][:COUNTER_IDEAS]
     strands = [
         Strand(group[0].paths[0], shade, idea.contribution < 0)
-        for idea, shade in zip(shown, _shades(shown), strict=True)
+        for idea, shade in zip(shown, shades(shown), strict=True)
         for group in idea.groups[:RULES]
         if group[0].paths
     ]
@@ -173,11 +173,11 @@ def _halves(ideas: Sequence[Idea], headings: tuple[str, str], vocab: Vocab) -> I
         half = [idea for idea in ideas if (idea.contribution < 0) == bool(is_against)]
         if half:
             yield f"<h2>{heading} ({math.fsum(idea.contribution for idea in half):+.4g})</h2>"
-        for place, (idea, shade) in enumerate(zip(half, _shades(half), strict=True)):
+        for place, (idea, shade) in enumerate(zip(half, shades(half), strict=True)):
             yield _idea(idea, shade, place == 0 and not is_against, vocab)
 
 
-def _shades(ideas: Sequence[Idea]) -> list[str]:
+def shades(ideas: Sequence[Idea]) -> list[str]:
     """Colours of ideas, those for in their order, one for all that speaks against."""
     return [AGAINST if idea.contribution < 0 else COLOURS[i % len(COLOURS)] for i, idea in enumerate(ideas)]
 
@@ -203,14 +203,15 @@ def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     alike = ", alike" if is_alike else ""
     numbers = f"weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{alike}"
     words = format_rule(rule.chain, vocab, labels=True)
-    paths = "".join(f'<div class="path">{_path(path, vocab)}</div>' for path in rule.paths)
+    paths = "".join(f'<div class="path">{path_html(path, vocab)}</div>' for path in rule.paths)
     return (
         f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(words)}</code> '
         f'<span class="figures">({numbers})</span>{paths}</li>'
     )
 
 
-def _path(path: Path, vocab: Vocab) -> str:
+def path_html(path: Path, vocab: Vocab) -> str:
+    """A path as one line: entities with arrows between them."""
     steps = [bdi(typed_words(path.entities[0], vocab))]
     for relation, entity in zip(path.relations, path.entities[1:], strict=True):
         words = bdi(relation_words(relation, vocab))

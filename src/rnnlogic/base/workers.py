@@ -1,0 +1,40 @@
+"""Threads for work that comes one by one, such as requests; inside them `map_ordered` uses no further ones.
+
+Work that is there all at once belongs to `map_ordered`. Here each piece is whole and independent, so they run
+side by side, and splitting one among threads that are busy anyway would only cost.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+_local = threading.local()
+
+
+class Workers:
+    """A fixed number of threads."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, "worker", initializer=_mark)
+
+    def submit(self, function: Callable[[], Result]) -> Future[Result]:
+        """Run a function as soon as a thread is free."""
+        return self._pool.submit(function)
+
+    def close(self) -> None:
+        """Drop what has not begun; what has begun comes to its end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def is_worker() -> bool:
+    """Whether the current thread is one of these."""
+    return getattr(_local, "is_worker", False)
+
+
+def _mark() -> None:
+    _local.is_worker = True
