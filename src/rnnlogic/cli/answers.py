@@ -15,7 +15,7 @@ import typer
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
-from rnnlogic.cli.models import load_model
+from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 
@@ -61,7 +61,9 @@ def predict(
     if queries is None:
         query = _query(head, relation, tail, vocab)
         answers = model.predict(*query, top, evidence.value, known.value)
-        _print_answers(query, answers, known, as_json, model.level(evidence.value).sentence())
+        _print_answers(
+            query, answers, known, as_json, model.level(evidence.value).sentence(), preliminary_mark(model)
+        )
         return
     if head or relation or tail:
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
@@ -108,7 +110,7 @@ def explain(
         else model.explain(head, relation, tail, paths, evidence.value, rules or None, instead=instead)
     )
     if as_json:
-        print_json(told.as_dict())
+        print_json(told.as_dict() | preliminary_mark(model))
     else:
         for line in told.lines(everything, _width()):
             typer.echo(line)
@@ -170,12 +172,17 @@ def _parse(path: str, number: int, line: str, vocab: Vocab) -> Query:
 
 
 def _print_answers(
-    query: Query, answers: list[Answer], known: KnownChoice, as_json: bool, meaning: str
+    query: Query,
+    answers: list[Answer],
+    known: KnownChoice,
+    as_json: bool,
+    meaning: str,
+    mark: dict[str, object],
 ) -> None:
     from rnnlogic.answering.calibration.level import shown
 
     if as_json:
-        print_json(_as_dict(query, answers))
+        print_json(_as_dict(query, answers) | mark)
         return
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
     typer.echo(f"({query[0]}, {query[1]}, ?){left_out}")

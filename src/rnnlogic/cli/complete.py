@@ -10,9 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.fit import stoppable
-from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.models import load_model, preliminary_mark
+from rnnlogic.cli.options import (
+    AsJson,
+    EvidenceChoice,
+    EvidenceOption,
+    GraphOption,
+    MaxMinutes,
+    RunFolder,
+    print_cut,
+)
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -36,6 +45,7 @@ def complete(
     most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
     """Complete a graph: write the most probable facts that it does not hold, each with a reason.
@@ -48,11 +58,16 @@ def complete(
     check_output(output)
     model, started = load_model(run, graph), time.monotonic()
     with stoppable(f"{output} was not written"), StageProgress() as progress:
-        facts = model.complete(relation, min_probability, most, evidence.value, progress)
+        budget = Budget.of_minutes(max_minutes, print_cut)
+        facts = model.complete(relation, min_probability, most, evidence.value, progress, budget)
         written, level = write_facts(output, facts), model.level(evidence.value)
     seconds = time.monotonic() - started
     if as_json:
-        print_json(_summary(output, written, evidence, seconds) | {"calibration": level.as_dict()})
+        print_json(
+            _summary(output, written, evidence, seconds)
+            | {"calibration": level.as_dict()}
+            | preliminary_mark(model)
+        )
         return
     _print(output, written, evidence, seconds, level)
 

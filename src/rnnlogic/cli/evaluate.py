@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.models import load_model, preliminary_mark
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, MaxMinutes, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -46,9 +46,10 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the answers of a split; the report is kept in the run folder too.
+    """Rank the answers of a split; the report of a finished fit is kept in the run folder too.
 
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.
@@ -65,12 +66,15 @@ def evaluate(
             partial(progress, stage),
             negatives,
             seed,
+            max_minutes,
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
-    Run.open(run).save_report(name, report.as_dict() | transfer)
+    if not model.preliminary:
+        name += "-sample" if report.is_sample else ""
+        Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
-        print_json(report.as_dict(relations) | transfer)
+        print_json(report.as_dict(relations) | transfer | preliminary_mark(model))
         return
     print_report(report)
     if relations:

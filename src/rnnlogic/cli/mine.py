@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
     ColumnsOption,
     LabelsOption,
+    MaxMinutes,
     QueryOption,
     SepOption,
     load_named,
+    print_cut,
     print_notes,
 )
 from rnnlogic.cli.output import print_json, print_table
@@ -51,6 +54,7 @@ def mine(
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
     """Find rules from the paths that join the two ends of training facts, best first for each relation.
@@ -78,6 +82,7 @@ def mine(
             config.seed,
             threads,
             partial(progress, "mine"),
+            Budget.of_minutes(max_minutes, print_cut),
         )
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)

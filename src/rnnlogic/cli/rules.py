@@ -15,6 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from rnnlogic.cli import export
+from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import AsJson, RelationOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
@@ -104,12 +105,11 @@ def show(
     """
     from rnnlogic.answering.listing import CONSIDERED, Choice
     from rnnlogic.answering.rule_text import rule_lines, same_rules
-    from rnnlogic.model import RNNLogic
 
     if frontier is not None:
         _plot_frontier(run, frontier, as_json)
         return
-    model = RNNLogic.load(run)
+    model = load_model(run, None)
     choice = Choice(
         None if everything else top, sort.value, min_confidence, min_support, max_length, use=True
     )
@@ -123,7 +123,8 @@ def show(
     if statistics:
         _print_statistics(model, found, as_json)
     elif as_json:
-        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} for rule in found])
+        mark = preliminary_mark(model)
+        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} | mark for rule in found])
     elif not found:
         typer.echo(
             f"there are no {'such ' if choice.is_narrow else ''}rules for {relation or 'any relation'}"

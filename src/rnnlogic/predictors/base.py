@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.types import Arrays, Feature, Progress, silent
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
@@ -107,6 +108,7 @@ class Task:
     progress: Progress = silent
     note: Note = no_note
     keep: Callable[[str, Callable[[], Arrays]], Arrays] = make_at_once  # a finished stage is not done again
+    budget: Budget = UNLIMITED
 
 
 class Move(NamedTuple):

@@ -12,6 +12,7 @@ from rnnlogic.answering.explaining import html, text
 from rnnlogic.answering.explaining.dependence import Dependence
 from rnnlogic.answering.explaining.ideas import Family, Question, family_of, sentence
 from rnnlogic.answering.explaining.reasons import Contribution, Idea, Part, Rank, group_ideas
+from rnnlogic.base.frames import frame
 from rnnlogic.data.vocab import Vocab
 
 Kind = Literal["sum", "leave-one-out"]
@@ -93,6 +94,14 @@ class Explanation:
             "hangs_on": None if self.hangs_on is None else self.hangs_on.as_dict(names),
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
         }
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each rule."""
+        return frame("pandas", self.as_dict()["rules"])
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each rule."""
+        return frame("polars", self.as_dict()["rules"])
 
     def lines(self, everything: bool = False, width: int = 80, height: int = 24) -> Iterator[str]:
         """For people: one screen of so many columns and lines, or everything."""
