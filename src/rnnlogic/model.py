@@ -116,8 +116,8 @@ class RNNLogic(Arguments):
         memory = MemoryStore()
         store: Store = folder or memory
         budget = noted_cuts(deadline, store)
-        if folder is not None and not folder.finished:
-            keep_first_model(folder, data, config, edits, progress, budget)
+        if (folder is None and budget.is_limited) or (folder is not None and not folder.finished):
+            keep_first_model(store, data, config, edits, progress, budget)
         embedding = obtain_embedding(data, config, embeddings, folder, progress, budget.share(EMBEDDING))
         if folder is not None and folder.finished:
             self._take(data, config, folder.learned(embedding), folder.calibration())

@@ -9,7 +9,20 @@ from typing import Annotated
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
+from rnnlogic.cli import (
+    answers,
+    compare,
+    complete,
+    data,
+    demo,
+    embed,
+    evaluate,
+    fit,
+    mine,
+    reproduce,
+    rules,
+    tune,
+)
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
@@ -34,6 +47,7 @@ app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -
 app.add_typer(rules.app, name="rules")
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
+app.command("tune", epilog="Example: rnnlogic tune umls -o tuned/umls --minutes 30")(tune.tune)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
 app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)

@@ -27,6 +27,7 @@ from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round, relations_with_facts
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
+from rnnlogic.learning.preliminary import STAGE as FIRST
 from rnnlogic.learning.result import (
     FIGURES,
     FRONTIER,
@@ -43,6 +44,7 @@ from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
 # Shares of the time that is left when a stage begins, under a budget; the rest is for calibration and files
 MINE, PRETRAIN, ROUNDS, WEIGHTS, COMPACT = 0.35, 0.2, 0.35, 0.55, 0.6
+RULES_PER_SECOND, LEAST_RULES = 200, 20  # of mined rules, for each second left; measured on FB15k-237
 
 
 def learn(
@@ -92,8 +94,24 @@ class _Job:
         wanted = self.config.compact.enabled and self.config.generate and len(self.dataset.valid) > 0
         if not (wanted and is_sum) and not self.budget.is_limited and self.store.load("full") is None:
             return self.learned(rules, log_prior), False
-        saved = self.kept("full", lambda: pack_learned(self.learned(rules, log_prior)))
+        saved = self.kept("full", lambda: self.learned_in_time(rules, log_prior))
         return unpack_learned(saved, self.config, self.embedding), wanted and is_sum
+
+    @property
+    def first(self) -> Arrays | None:
+        """The preliminary model, if it may stand in for one that there is no time for."""
+        return (
+            self.store.load(FIRST) if self.budget.is_limited and self.config.variant == "rnnlogic" else None
+        )
+
+    def learned_in_time(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Arrays:
+        """The full model, or the preliminary one if there is no time for any weights."""
+        try:
+            return pack_learned(self.learned(rules, log_prior))
+        except TimeIsUp:
+            assert self.first is not None
+            self.budget.cut("weights", "none learned: the model is the preliminary one")
+            return self.first
 
     def compact(self, full: Learned, wanted: bool) -> Learned:
         """The compact model, if one is wanted."""
@@ -142,6 +160,7 @@ class _Job:
                 self.note,
                 self.kept,
                 self.budget.share(WEIGHTS),
+                self.first is not None,
             )
         )
         self.note("weights", started, rules=len(rules))
@@ -187,7 +206,12 @@ class _Job:
     def mined_rules(self) -> Arrays:
         """The best mined rules and the pinned ones, without log-probabilities."""
         mined, quality, _ = self.mine()
-        best = mined[best_per_head(mined, quality, self.config.final.rules)]
+        relations = max(len(mined.head_relations()), 1)
+        affordable = (
+            int(RULES_PER_SECOND * self.budget.left / relations) if self.budget.is_limited else 1 << 30
+        )
+        number = min(self.config.final.rules, max(LEAST_RULES, affordable))
+        best = mined[best_per_head(mined, quality, number)]
         unknown = np.full(len(best), np.nan)
         rules, log_prior = self.edits.with_pinned(best, unknown, lambda more: np.full(len(more), np.nan))
         return pack_rules(rules) | {"log_prior": log_prior}

@@ -109,6 +109,7 @@ class Task:
     note: Note = no_note
     keep: Callable[[str, Callable[[], Arrays]], Arrays] = make_at_once  # a finished stage is not done again
     budget: Budget = UNLIMITED
+    may_fail: bool = False  # raise TimeIsUp if the budget does not suffice for any weights
 
 
 class Move(NamedTuple):

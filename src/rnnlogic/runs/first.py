@@ -11,7 +11,7 @@ from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.given import Edits
 from rnnlogic.learning.preliminary import MINUTES, SHARE, STAGE, preliminary
-from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
+from rnnlogic.learning.result import Learned, Store, pack_learned, unpack_learned
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.folder import Run
 
@@ -26,16 +26,15 @@ class Unfinished(NamedTuple):
 
 
 def keep_first_model(
-    run: Run, dataset: Dataset, config: Config, edits: Edits, progress: Progress, budget: Budget
+    store: Store, dataset: Dataset, config: Config, edits: Edits, progress: Progress, budget: Budget
 ) -> None:
-    """Make the first model, unless the run has one already or generates no rules."""
-    if not config.generate or run.load(STAGE) is not None or not len(dataset.train):
+    """Make the first model, unless it is there already or no rules are generated."""
+    if not config.generate or store.load(STAGE) is not None or not len(dataset.train):
         return
     quick = Budget.of_minutes(min(MINUTES, SHARE * budget.left / 60))
     first = preliminary(dataset, config, edits, config.threads or default_threads(), progress, quick)
     if first is not None:
-        run.save(STAGE, pack_learned(first))
-        run.note(f"a preliminary model with {len(first.rules):,} rules can be used now")
+        store.save(STAGE, pack_learned(first))
 
 
 def unfinished_model(run: Run) -> Unfinished | None:

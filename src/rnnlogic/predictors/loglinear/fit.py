@@ -65,7 +65,7 @@ def learn_weights(task: Task, values: RuleValues) -> Weights:
     queries = training_queries(graph, None, config.seed)
     problem, tick = (graph, values, queries, config.predictor, config.seed), partial(task.progress, "weights")
     if task.budget.is_limited:
-        solved = solve_in_time(*problem, task.threads, tick, task.budget)
+        solved = solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail)
     else:
         solved = solve_relations(*problem, task.threads, tick=tick)
     return gathered(len(values.rules), solved)[0]
@@ -95,10 +95,12 @@ def solve_in_time(
     threads: int | None,
     tick: Tick,
     budget: Budget,
+    may_fail: bool = False,
 ) -> list[Solved]:
     """Fit psi on ever more queries of each relation, until all are used or the time is up.
 
-    What was solved on most queries stays; with enough time it is what `solve_relations` gives.
+    What was solved on most queries stays; with enough time it is what `solve_relations` gives. The first pass
+    is finished in any case, or where that `may_fail` raises TimeIsUp.
     """
     blocks = _blocks(queries, values)
     job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
@@ -109,6 +111,10 @@ def solve_in_time(
         few = replace(job, settings=settings.model_copy(update={"queries_per_relation": most}))
         for done, one in enumerate(_solutions(few, larger, threads, tick), 1):
             solved[one.relation] = one
+            if before == 0 and done < len(larger):
+                if may_fail:
+                    budget.check()
+                continue
             if budget.is_over and (done < len(larger) or most < largest):
                 at_least = before if done < len(larger) else most
                 budget.cut(
