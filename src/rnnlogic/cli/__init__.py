@@ -22,6 +22,7 @@ from rnnlogic.cli import (
     reproduce,
     rules,
     serve,
+    tune,
 )
 from rnnlogic.cli import labels as labels_command
 from rnnlogic.cli.card import card
@@ -55,6 +56,7 @@ app.command("mcp", epilog="Example: rnnlogic mcp runs/umls")(mcp)
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
 app.command("serve", epilog="Example: rnnlogic serve runs/umls")(serve.serve)
+app.command("tune", epilog="Example: rnnlogic tune umls -o tuned/umls --minutes 30")(tune.tune)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
 app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)

@@ -14,7 +14,7 @@ import typer
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
-from rnnlogic.cli.models import load_model
+from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
     EvidenceChoice,
@@ -82,7 +82,8 @@ def predict(
     if queries is None:
         query = _query(head, relation, tail, vocab)
         answers = model.predict(*query, top, evidence.value, known.value)
-        _print_answers(query, answers, known, as_json, model.level(evidence.value).sentence(), vocab)
+        meaning, mark = model.level(evidence.value).sentence(), preliminary_mark(model)
+        _print_answers(query, answers, known, as_json, meaning, vocab, mark)
         return
     if head or relation or tail:
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
@@ -134,7 +135,7 @@ def explain(
         else model.explain(*asked, paths, evidence.value, detailed, instead=instead, types=types)
     )
     if as_json:
-        print_json(told.as_dict())
+        print_json(told.as_dict() | preliminary_mark(model))
     else:
         for number, line in enumerate(told.lines(everything, terminal_width())):
             typer.echo(_styled(line, number == 0))
@@ -213,12 +214,18 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
 
 
 def _print_answers(
-    query: Query, answers: list[Answer], known: KnownChoice, as_json: bool, meaning: str, vocab: Vocab
+    query: Query,
+    answers: list[Answer],
+    known: KnownChoice,
+    as_json: bool,
+    meaning: str,
+    vocab: Vocab,
+    mark: dict[str, object],
 ) -> None:
     from rnnlogic.answering.calibration.level import shown
 
     if as_json:
-        print_json(_as_dict(query, answers, vocab))
+        print_json(_as_dict(query, answers, vocab) | mark)
         return
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])

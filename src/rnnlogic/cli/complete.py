@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.fit import stoppable
-from rnnlogic.cli.models import load_model
+from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
     EvidenceChoice,
@@ -17,8 +18,10 @@ from rnnlogic.cli.options import (
     GraphOption,
     IdsOption,
     LabelsOption,
+    MaxMinutes,
     RunFolder,
     TypesOption,
+    print_cut,
 )
 from rnnlogic.cli.output import print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
@@ -49,6 +52,7 @@ def complete(
     labels: LabelsOption = None,
     ids: IdsOption = False,
     types: TypesOption = None,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the most probable missing facts to a file. Each of them comes with a reason.
@@ -67,12 +71,15 @@ def complete(
     model, started = load_model(run, graph, labels, ids), time.monotonic()
     possible = possible_facts(model.dataset, types, evidence.value)
     with stoppable(f"{output} was not written"), StageProgress() as progress:
-        facts = model.complete(relation, min_probability, most, evidence.value, progress, possible or OFF)
+        budget = Budget.of_minutes(max_minutes, print_cut)
+        facts = model.complete(
+            relation, min_probability, most, evidence.value, progress, possible or OFF, budget
+        )
         written = write_facts(output, facts, model.dataset.vocab.has_labels)
-    seconds, level = time.monotonic() - started, model.level(evidence.value)
-    vocab = model.dataset.vocab
+        level = model.level(evidence.value)
+    seconds, vocab = time.monotonic() - started, model.dataset.vocab
     if as_json:
-        summary = _summary(output, written, evidence, seconds)
+        summary = _summary(output, written, evidence, seconds) | preliminary_mark(model)
         print_json(summary | {"types": _types(possible, vocab), "calibration": level.as_dict()})
         return
     _print(output, written, evidence, seconds, level)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.models import load_model
+from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
     EvidenceChoice,
@@ -16,6 +16,7 @@ from rnnlogic.cli.options import (
     GraphOption,
     IdsOption,
     LabelsOption,
+    MaxMinutes,
     RunFolder,
 )
 from rnnlogic.cli.output import print_json, print_table
@@ -57,9 +58,10 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the answers of a split. The report is kept in the run folder too.
+    """Rank the answers of a split. The report of a finished fit is kept in the run folder too.
 
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.
@@ -76,12 +78,16 @@ def evaluate(
             partial(progress, stage),
             negatives,
             seed,
+            max_minutes,
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
-    Run.open(run).save_report(name, report.as_dict() | transfer)
+    if not model.preliminary:
+        name += "-sample" if report.is_sample else ""
+        Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
-        print_json(report.as_dict(relations) | transfer | (_labels(model.dataset.vocab) if relations else {}))
+        more = transfer | preliminary_mark(model) | (_labels(model.dataset.vocab) if relations else {})
+        print_json(report.as_dict(relations) | more)
         return
     print_report(report)
     if relations:

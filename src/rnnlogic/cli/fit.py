@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
     ColumnsOption,
     LabelsOption,
+    MaxMinutes,
     QueryOption,
     SepOption,
     load_named,
@@ -77,9 +79,7 @@ def fit(
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
-    max_minutes: Annotated[
-        float | None, typer.Option(help="Start no EM round after this many minutes.", min=0)
-    ] = None,
+    max_minutes: MaxMinutes = None,
     restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -89,6 +89,7 @@ def fit(
     """
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
+    _print_untrained(dataset)
     wanted = [*(changes or []), *_compact_settings(compact)]
     settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
@@ -123,8 +124,10 @@ def fit_run(
         typer.echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
+        budget = Budget.of_minutes(max_minutes)
         model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules, generate)
-        _measure(model, Run.open(folder), progress)
+        left = max(budget.left, 0.1 * 60 * (max_minutes or 0)) / 60 if budget.is_limited else None
+        _measure(model, Run.open(folder), progress, left)
     return model, was_finished
 
 
@@ -165,6 +168,17 @@ def _compact_settings(text: str | None) -> list[str]:
     return ["compact.enabled=true", f"compact.rules={text}"]
 
 
+def _print_untrained(dataset: Dataset) -> None:
+    """Say which relations have no training facts."""
+    named = dataset.without_training_facts()
+    if named:
+        shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
+        typer.echo(
+            f"note: nothing is learned for {len(named):,} relation(s) without training facts: {shown}",
+            err=True,
+        )
+
+
 def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
     from rnnlogic.config import changed
 
@@ -183,11 +197,11 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     return given
 
 
-def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
+def _measure(model: RNNLogic, run: Run, progress: StageProgress, max_minutes: float | None) -> None:
     """Evaluate the validation set, unless it is empty or was evaluated before, and keep the report."""
     if run.report("valid") is None and len(model.dataset.valid):
         stage = "evaluate valid"
-        report = model.evaluate("valid", progress=partial(progress, stage))
+        report = model.evaluate("valid", progress=partial(progress, stage), max_minutes=max_minutes)
         run.save_report("valid", report.as_dict())
 
 
@@ -201,6 +215,7 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
         "dataset": model.dataset.name,
         "rules": len(model.learned.rules),
         "minutes": run.about()["minutes"],
+        "left_out": dict(model.left_out),
         "frontier": _frontier(run),
         "valid": None if report is None else report["both"]["expected"],
     }
@@ -222,6 +237,9 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     metrics = summary["valid"] or {}
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
+    if summary["left_out"]:
+        typer.echo("\nLeft out for want of time")
+        print_pairs(list(summary["left_out"].items()))
     if summary["frontier"]:
         from rnnlogic.runs.frontier import HEADERS
 

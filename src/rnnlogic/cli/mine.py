@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
     ColumnsOption,
     IdsOption,
     LabelsOption,
+    MaxMinutes,
     QueryOption,
     SepOption,
     load_named,
+    print_cut,
     print_notes,
 )
 from rnnlogic.cli.output import print_json, print_table
@@ -53,6 +56,7 @@ def mine(
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
     """Find rules by path search alone. Paths that join the two ends of training facts become rules.
@@ -81,6 +85,7 @@ def mine(
             config.seed,
             threads,
             partial(progress, "mine"),
+            Budget.of_minutes(max_minutes, print_cut),
         )
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)

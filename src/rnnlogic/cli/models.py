@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -23,8 +23,11 @@ def load_model(
     from rnnlogic.model import RNNLogic
 
     model = RNNLogic.load(run)
+    if model.preliminary:
+        typer.echo(f"note: {unfinished(model, run)}", err=True)
     if graph is not None:
-        model = model.on(load_named(graph))
+        preliminary, model = model.preliminary, model.on(load_named(graph))
+        model.preliminary = preliminary
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:
             typer.echo(f"note: {line}", err=True)
@@ -41,3 +44,14 @@ def _showing(model: RNNLogic, labels: Path | None, ids: bool) -> RNNLogic:
         if found.note:
             typer.echo(f"note: {found.note}", err=True)
     return model.with_labels(vocab.with_ids() if ids else vocab)
+
+
+def unfinished(model: RNNLogic, run: Path) -> str:
+    """What a model of an unfinished fit is."""
+    rules = len(model.learned.rules)
+    return f"the fit in {run} is not finished: this is a preliminary model with {rules:,} rules"
+
+
+def preliminary_mark(model: RNNLogic) -> dict[str, Any]:
+    """What JSON says of a model whose fit is not finished; nothing if it is."""
+    return {"preliminary": True} if model.preliminary else {}

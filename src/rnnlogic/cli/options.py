@@ -29,6 +29,14 @@ BanOption = Annotated[
         help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
 ]
+MaxMinutes = Annotated[
+    float | None,
+    typer.Option(
+        "--max-minutes",
+        help="Stop after about this many minutes with what there is; says what it cut.",
+        min=0,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -120,3 +128,8 @@ def print_notes(dataset: Dataset, *, err: bool = False) -> None:
     """Print what reading and cleaning found, a line each."""
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=err)
+
+
+def print_cut(stage: str, what: str) -> None:
+    """Print what a stage left out for want of time."""
+    typer.echo(f"note: time is up: {stage}: {what}", err=True)

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from rnnlogic.cli import export
-from rnnlogic.cli.models import load_model
+from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import AsJson, IdsOption, RelationOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table, styled, terminal_width
 from rnnlogic.cli.progress import StageProgress
@@ -127,7 +127,8 @@ def show(
     if statistics:
         _print_statistics(model, found, as_json)
     elif as_json:
-        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} for rule in found])
+        mark = preliminary_mark(model)
+        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} | mark for rule in found])
     elif not found:
         typer.echo(
             f"there are no {'such ' if choice.is_narrow else ''}rules for {relation or 'any relation'}"

@@ -76,6 +76,11 @@ class Dataset:
         facts: Triples = getattr(self, split)
         return facts
 
+    def without_training_facts(self) -> list[str]:
+        """Relations of which nothing can be learned, by name."""
+        known = np.bincount(self.train[:, 1], minlength=self.vocab.num_relations)
+        return [self.vocab.relations[relation] for relation in np.flatnonzero(known == 0)]
+
     def graph(self, evidence: Evidence = "train") -> Graph:
         """The graph of "train", "train+valid" or "all" facts; built once."""
         if evidence not in EVIDENCE_SPLITS:

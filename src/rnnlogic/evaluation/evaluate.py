@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Tick
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
@@ -22,6 +26,7 @@ from rnnlogic.evaluation.sampled import NegativeSampler
 Split = Literal["valid", "test"]
 
 SCORE_BYTES = 16 << 20  # scores of one chunk by default; with more, memory is not reused
+FIRST_SAMPLE = 100  # facts that are asked first under a budget
 GROUPS: dict[Side, tuple[Side, ...]] = {
     "both": ("both", "tail", "head"),
     "tail": ("tail",),
@@ -54,14 +59,24 @@ def evaluate(
     most_facts: int | None = None,
     negatives: int | None = None,
     seed: int = 0,
+    budget: Budget = UNLIMITED,
 ) -> Report:
     """Rank the answers of a split, filtered against all facts, with queries grounded on `evidence`.
 
     A fact (h, r, t) asks (h, r, ?) with answer t (tail side) and (t, r^-1, ?) with answer h (head side).
     `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
     than `most_facts` a fixed random sample is asked. With `negatives`, each answer is ranked among that many
-    entities that are not known answers, drawn with `seed`, instead of among all.
+    entities that are not known answers, drawn with `seed`, instead of among all. With a budget as large a
+    sample is asked as there is time for.
     """
+    if budget.is_limited:
+        return _evaluate_in_time(
+            partial(evaluate, scorer, dataset, split, evidence, sides, chunk, progress),
+            min(len(_facts(dataset, split)), most_facts or 1 << 62),
+            negatives,
+            seed,
+            budget,
+        )
     started = time.perf_counter()
     _check_settings(split, evidence, sides, chunk, negatives)
     sampler = None if negatives is None else NegativeSampler(negatives, seed)
@@ -91,6 +106,25 @@ def evaluate(
         asked=asked,
         ranks=Ranks.concatenate(parts),
     )
+
+
+def _evaluate_in_time(
+    asked: Callable[..., Report], facts: int, negatives: int | None, seed: int, budget: Budget
+) -> Report:
+    """Ever larger samples of so many facts, until the next would take too long."""
+    size = min(FIRST_SAMPLE, facts)
+    while True:
+        started = time.monotonic()
+        report = asked(size, negatives, seed)
+        seconds = max(time.monotonic() - started, 1e-6)
+        larger = min(facts, 5 * size, int(0.8 * size * budget.left / seconds))
+        if (larger < 1.5 * size and larger < facts) or larger <= size:
+            break
+        size = larger
+    if size == facts:
+        return report
+    budget.cut("evaluate", f"a sample of {size:,} of {facts:,} facts")
+    return replace(report, protocol=f"{report.protocol}; a sample of {size:,} of {facts:,} facts")
 
 
 class KnownAnswers:

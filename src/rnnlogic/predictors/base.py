@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature, Progress, silent
 from rnnlogic.config import Config
@@ -116,6 +117,8 @@ class Task:
     progress: Progress = silent
     note: Note = no_note
     keep: Callable[[str, Callable[[], Arrays]], Arrays] = make_at_once  # a finished stage is not done again
+    budget: Budget = UNLIMITED
+    may_fail: bool = False  # raise TimeIsUp if the budget does not suffice for any weights
 
 
 class Move(NamedTuple):

@@ -10,6 +10,7 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Progress
 from rnnlogic.config import Config
@@ -30,7 +31,12 @@ STAGE = "embedding"
 
 
 def obtain_embedding(
-    dataset: Dataset, config: Config, given: Given, run: Run | None, progress: Progress
+    dataset: Dataset,
+    config: Config,
+    given: Given,
+    run: Run | None,
+    progress: Progress,
+    budget: Budget = UNLIMITED,
 ) -> Scorer | None:
     """The embedding that these settings ask for, None if they ask for none.
 
@@ -46,9 +52,9 @@ def obtain_embedding(
     if not isinstance(given, Own):
         return _foreign(given, config, run)
     if run is None:
-        embedding = _in_memory(dataset, config, given, progress)
+        embedding = _in_memory(dataset, config, given, progress, budget)
     else:
-        embedding = _in_run(dataset, config, given, run, progress)
+        embedding = _in_run(dataset, config, given, run, progress, budget)
     _require_fit(embedding, dataset.vocab)
     return replace(embedding, threads=config.threads)
 
@@ -118,18 +124,20 @@ def _foreign(given: Scorer, config: Config, run: Run | None) -> Scorer:
     return given
 
 
-def _in_memory(dataset: Dataset, config: Config, given: Own, progress: Progress) -> RotatE:
+def _in_memory(dataset: Dataset, config: Config, given: Own, progress: Progress, budget: Budget) -> RotatE:
     if isinstance(given, RotatE):
         return given
-    return (
-        _train(dataset, config, None, progress) if given is None else load_embedding(given, dataset.vocab)[0]
-    )
+    if given is None:
+        return _train(dataset, config, None, progress, budget)
+    return load_embedding(given, dataset.vocab)[0]
 
 
-def _in_run(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> RotatE:
+def _in_run(
+    dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress, budget: Budget
+) -> RotatE:
     reference = _reference(run)
     if reference is None:
-        _choose(dataset, config, given, run, progress)
+        _choose(dataset, config, given, run, progress, budget)
     elif isinstance(given, str | Path) and checksum(given) != reference[1]:
         raise RunError(
             run.folder,
@@ -141,7 +149,9 @@ def _in_run(dataset: Dataset, config: Config, given: Own, run: Run, progress: Pr
     return embedding
 
 
-def _choose(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> None:
+def _choose(
+    dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress, budget: Budget
+) -> None:
     """Note the given embedding in the run, or train one there."""
     if isinstance(given, RotatE):
         save_with_run(given, dataset.vocab, run)
@@ -149,18 +159,24 @@ def _choose(dataset: Dataset, config: Config, given: Own, run: Run, progress: Pr
         load_embedding(given, dataset.vocab)  # shows what is wrong with it before the run depends on it
         _refer(run, Path(given))
     else:
-        _train(dataset, config, run.folder / EMBEDDING, progress)
+        _train(dataset, config, run.folder / EMBEDDING, progress, budget)
         _refer(run, run.folder / EMBEDDING)
 
 
-def _train(dataset: Dataset, config: Config, folder: Path | None, progress: Progress) -> RotatE:
+def _train(
+    dataset: Dataset, config: Config, folder: Path | None, progress: Progress, budget: Budget
+) -> RotatE:
     settings = settings_for(dataset).model_copy(update={"seed": config.seed})
 
     def show(stage: str, done: int, total: int, note: str = "") -> None:
         del stage
         progress(STAGE, done, total, note)
 
-    return RotatE.fit(dataset, settings, folder, show, config.threads)
+    minutes = budget.left / 60 if budget.is_limited else None
+    embedding = RotatE.fit(dataset, settings, folder, show, config.threads, minutes)
+    if budget.is_over:
+        budget.cut("embedding", "training stopped early")
+    return embedding
 
 
 def _require_fit(embedding: RotatE, vocab: Vocab) -> None:

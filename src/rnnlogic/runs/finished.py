@@ -8,6 +8,7 @@ model.json           versions, time taken; written last, so it marks a finished 
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,7 +45,14 @@ def is_finished(folder: Path) -> bool:
     return (folder / MODEL).is_file()
 
 
-def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, seconds: float) -> None:
+def write_learned(
+    folder: Path,
+    learned: Learned,
+    dataset: Dataset,
+    seed: int,
+    seconds: float,
+    left_out: Mapping[str, str] | None = None,
+) -> None:
     """Write rules and weights, then the mark that all is done."""
     write_file(folder / RULES, rules_text(learned, dataset))
     write_arrays(folder / WEIGHTS, pack_learned(learned))
@@ -55,6 +63,7 @@ def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, s
         "feature": learned.feature,
         "rules": len(learned.rules),
         "minutes": round(seconds / 60, 3),
+        **({"left_out": dict(left_out)} if left_out else {}),
     }
     write_object(folder / MODEL, about)
 

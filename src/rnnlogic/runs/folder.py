@@ -33,7 +33,7 @@ from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import Learned
+from rnnlogic.learning.result import Learned, cuts_of
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.dataset import FACTS, VOCABULARY, read_dataset, require_format, write_dataset
 from rnnlogic.runs.files import (
@@ -158,8 +158,15 @@ class Run:
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
         dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
-        write_learned(self.folder, learned, dataset, seed, seconds)
+        write_learned(self.folder, learned, dataset, seed, seconds, self.left_out())
         self.note("finished")
+
+    def left_out(self) -> dict[str, str]:
+        """What each stage left out for want of time."""
+        path = self.folder / METRICS
+        return (
+            cuts_of(map(json.loads, path.read_text(encoding="utf-8").splitlines())) if path.is_file() else {}
+        )
 
     def learned(self, embedding: Scorer | None = None) -> Learned:
         """What a finished fit has learned; with the embedding that it uses, if any."""

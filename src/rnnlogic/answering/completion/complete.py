@@ -13,6 +13,8 @@ from rnnlogic.answering.calibration.level import Level, asked_direction
 from rnnlogic.answering.calibration.standing import new_answers, straight
 from rnnlogic.answering.completion.possible import PossibleFacts
 from rnnlogic.answering.explain import named_facts
+from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Progress
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
@@ -23,6 +25,8 @@ from rnnlogic.rules.rule import Rule, format_rule
 SPARE = 4  # facts that get a second look for each one wanted
 LEAST_SPARE = 2000
 BLOCK = 4096  # questions between two reports of progress
+SMALL_BLOCK = 512  # with a budget
+QUESTIONS = 0.6  # of a budget; the second look and the reasons take the rest
 
 
 @dataclass(frozen=True)
@@ -67,15 +71,17 @@ def complete(
     most: int,
     progress: Progress,
     possible: PossibleFacts | None = None,
+    budget: Budget = UNLIMITED,
 ) -> Iterator[NewFact]:
     """The `most` most probable facts of some relations (< R) that are not in the graph, best first.
 
     Facts are proposed by the rules of their relation (by those of its inverse if it has none). The best by
     this question alone, SPARE times as many as wanted, are then asked for the other way round too, and ranked
-    by the probability that follows from both. Facts that are not possible are never proposed.
+    by the probability that follows from both. Facts that are not possible are never proposed. With a budget,
+    entities with most facts are asked about first.
     """
     number = max(SPARE * most, LEAST_SPARE)
-    facts, probability = proposed_facts(graph, scorer, level, relations, number, progress, possible)
+    facts, probability = proposed_facts(graph, scorer, level, relations, number, progress, possible, budget)
     best = np.lexsort((facts[:, 2], facts[:, 0], facts[:, 1], -probability))
     best = best[probability[best] >= min_probability][:most]
     for done, i in enumerate(best.tolist(), 1):
@@ -108,6 +114,16 @@ def _named(vocab: Vocab, fact: Fact, probability: float, rule: Rule | None, path
     return replace(found, labels={key: text for key, text in shown.items() if text is not None})
 
 
+def relations_named(vocab: Vocab, name: str | None) -> list[int]:
+    """Ids of one relation or of all, without inverses."""
+    if name is None:
+        return list(range(vocab.num_relations))
+    relation = vocab.relation_id(name)
+    if relation >= vocab.num_relations:
+        raise RNNLogicError(f"facts are written the way round that the graph has them: ask for {name[:-3]!r}")
+    return [relation]
+
+
 def proposed_facts(
     graph: Graph,
     scorer: AnswerScorer,
@@ -116,13 +132,14 @@ def proposed_facts(
     number: int,
     progress: Progress,
     possible: PossibleFacts | None = None,
+    budget: Budget = UNLIMITED,
 ) -> tuple[Triples, NDArray[np.float64]]:
     """The `number` best new facts [n, 3] by the question that proposes them, and their probabilities [n]."""
     chosen = Shortlist(number)
     answered = set(scorer.rules.head_relations().tolist())
     wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
-    for done, relation in enumerate(wanted):
-        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress, possible)
+    blocks = _questions(graph, wanted, budget)
+    _ask(graph, scorer, level, blocks, chosen, progress, possible, budget.share(QUESTIONS))
     facts = chosen.facts()
     probability = np.zeros(len(facts))
     present = np.unique(facts[:, 1])
@@ -181,21 +198,36 @@ class Shortlist:
             self._least = float(values[best[-1]])
 
 
-def _propose(
+Block = tuple[int, NDArray[np.int32]]  # a relation, and heads
+
+
+def _questions(graph: Graph, relations: Sequence[int], budget: Budget) -> list[Block]:
+    """All heads for each relation in turn; with a budget, blocks of heads for all relations in turn."""
+    if not budget.is_limited:
+        blocks = np.split(
+            np.arange(graph.num_entities, dtype=np.int32), range(BLOCK, graph.num_entities, BLOCK)
+        )
+        return [(relation, heads) for relation in relations for heads in blocks]
+    degree = np.bincount(graph.arrays.tails, minlength=graph.num_entities)  # inverses included
+    order = np.argsort(-degree, kind="stable").astype(np.int32)
+    blocks = np.split(order, range(SMALL_BLOCK, graph.num_entities, SMALL_BLOCK))
+    return [(relation, heads) for heads in blocks for relation in relations]
+
+
+def _ask(
     graph: Graph,
     scorer: AnswerScorer,
     level: Level,
-    relation: int,
+    blocks: Sequence[Block],
     chosen: Shortlist,
-    done: int,
-    total: int,
     progress: Progress,
     possible: PossibleFacts | None,
+    budget: Budget,
 ) -> None:
-    """Ask (head, relation, ?) for all heads and keep the best of what is new."""
-    asked = asked_direction(scorer.rules, relation, graph.num_relations)
-    for start in range(0, graph.num_entities, BLOCK):
-        heads = np.arange(start, min(start + BLOCK, graph.num_entities), dtype=np.int32)
+    """Ask (head, relation, ?) and keep the best of what is new, until the time is up."""
+    done, total = 0, sum(len(heads) for _, heads in blocks)
+    for relation, heads in blocks:
+        asked = asked_direction(scorer.rules, relation, graph.num_relations)
         for block in new_answers(graph, scorer, heads, asked):
             values = level.one_way.logits(block.features, asked)
             columns = (heads[block.question], np.full(len(block), asked), block.entity)
@@ -204,5 +236,8 @@ def _propose(
                 kept = possible.keeps(facts)
                 values, facts = values[kept], facts[kept]
             chosen.add(values, facts)
-        asked_so_far = done * graph.num_entities + int(heads[-1]) + 1
-        progress("questions", asked_so_far, total * graph.num_entities, "")
+        done += len(heads)
+        progress("questions", done, total, "")
+        if budget.is_over and done < total:
+            budget.cut("complete", f"asked {done:,} of {total:,} questions, entities with most facts first")
+            return

@@ -12,6 +12,7 @@ from rnnlogic.answering.explaining import html, text
 from rnnlogic.answering.explaining.dependence import Dependence
 from rnnlogic.answering.explaining.ideas import Family, Question, family_of, sentence
 from rnnlogic.answering.explaining.reasons import Contribution, Idea, Part, Rank, group_ideas
+from rnnlogic.base.frames import frame
 from rnnlogic.data.vocab import Vocab
 
 Kind = Literal["sum", "leave-one-out"]
@@ -94,6 +95,14 @@ class Explanation:
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
             **self._names_for_people(),
         }
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each rule."""
+        return frame("pandas", self.as_dict()["rules"])
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each rule."""
+        return frame("polars", self.as_dict()["rules"])
 
     def _names_for_people(self) -> dict[str, Any]:
         """Labels and types of all that is mentioned, each under its own key, where there are any."""
