@@ -10,8 +10,8 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.checkpoints import CHECKPOINT, Checkpoint
 from rnnlogic.embeddings.files import EmbeddingError, read_about
 from rnnlogic.embeddings.fit import fit
-from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.methods import method_of
+from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.train import learning_rate
 from rnnlogic.embeddings.train import train as train_by
 from rnnlogic.evaluation.evaluate import evaluate

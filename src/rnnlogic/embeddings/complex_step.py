@@ -68,7 +68,8 @@ class ComplExStepper:
     def step(self, batch: Batch, rate: float) -> float:
         """Change the parameters by one step of Adagrad; returns the loss."""
         entity, relation = self.parameters
-        found = gradients(entity.values, relation.values, batch, self._settings, self._threads)
+        with np.errstate(over="ignore", invalid="ignore"):  # training checks the loss
+            found = gradients(entity.values, relation.values, batch, self._settings, self._threads)
         for table, gradient in ((entity, found.entity), (relation, found.relation)):
             adagrad(table.values.ravel(), table.square.ravel(), gradient.ravel(), rate)
         return found.loss
