@@ -46,6 +46,7 @@ from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.data.vocab import Vocab
     from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")

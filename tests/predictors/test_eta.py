@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.predictors.eta import best_etas, reciprocal_ranks
+from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.paths.values import path_model
@@ -25,7 +25,7 @@ def test_every_eta_is_measured_as_evaluation_does(monkeypatch, most_facts):
     def scorer(eta):
         return PathRuleScorer(learned.rules, learned.weights, "log1p", paths, eta)
 
-    sums, asked = reciprocal_ranks(scorer(0.0), embedding, dataset, ETAS, most_facts)
+    sums, asked = reciprocal_ranks(scorer(0.0), embedding, dataset, combinations(ETAS, embedding), most_facts)
     found = sums.sum(axis=0) / asked.sum()
     for eta, mrr in zip(ETAS, found, strict=True):
         expected = evaluate(scorer(eta), dataset, "valid", most_facts=most_facts).metrics()["mrr"]
@@ -35,11 +35,11 @@ def test_every_eta_is_measured_as_evaluation_does(monkeypatch, most_facts):
 
 def test_an_eta_for_each_relation():
     sums, asked = np.array([[1.0, 2.0], [3.0, 2.9], [0.0, 0.0]]), np.array([4, 4, 2])
-    tried = np.array([0.0, 1.0])
-    assert best_etas(sums, asked, tried, 0.0).tolist() == [1, 0, 0]
-    assert best_etas(sums, asked, tried, 0.5).tolist() == [1, 0, 1]
-    assert best_etas(sums, asked, tried, 2.0).tolist() == [1, 1, 1]
-    assert best_etas(sums, asked, tried, np.inf).tolist() == [1, 1, 1]
+    tried = np.array([[0.0, 5.0], [1.0, 6.0]])  # for each of two embeddings
+    assert best_etas(sums, asked, tried, 0.0).tolist() == [[1, 0, 0], [6, 5, 5]]
+    assert best_etas(sums, asked, tried, 0.5).tolist() == [[1, 0, 1], [6, 5, 6]]
+    assert best_etas(sums, asked, tried, 2.0).tolist() == [[1, 1, 1], [6, 6, 6]]
+    assert best_etas(sums, asked, tried, np.inf).tolist() == [[1, 1, 1], [6, 6, 6]]
 
 
 def test_settings_reach_the_path_model():

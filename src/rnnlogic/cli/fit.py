@@ -51,8 +51,8 @@ def fit(
         typer.Option(metavar="NAME", help="rnnlogic (default), rnnlogic-emb, plus or plus-emb; see docs."),
     ] = None,
     embeddings: Annotated[
-        Path | None,
-        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`. Default: trained first if needed."),
+        list[Path] | None,
+        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; repeatable. Default: trained first."),
     ] = None,
     rules: Annotated[
         Path | None,
@@ -111,7 +111,7 @@ def fit_run(
     folder: Path,
     max_minutes: float | None = None,
     restart: bool = False,
-    embeddings: Path | None = None,
+    embeddings: list[Path] | None = None,
     rules: GivenRules | None = None,
     generate: bool | None = None,
 ) -> tuple[RNNLogic, bool]:

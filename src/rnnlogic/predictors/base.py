@@ -173,12 +173,6 @@ class Predictor(AnswerScorer):
         del embedding
         return RuleValues(rules, config.predictor.feature)
 
-    @classmethod
-    def scores_paths(cls, config: Config) -> bool:
-        """Whether the embedding must be able to score paths, which only RotatE can."""
-        del config
-        return False
-
 
 def predictor_class(name: str) -> type[Predictor]:
     """The class of a predictor, by its name in the table."""

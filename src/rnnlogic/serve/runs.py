@@ -16,6 +16,7 @@ from rnnlogic.answering.answers import Answer, Known
 from rnnlogic.answering.completion.complete import NewFact
 from rnnlogic.answering.explain import Comparison, Explanation
 from rnnlogic.answering.listing import MANY, RuleInfo, Sort
+from rnnlogic.answering.tables import Listed
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Progress
@@ -130,7 +131,7 @@ class Served:
 
     def predict(
         self, questions: Sequence[Question], k: int, evidence: Evidence, known: Known
-    ) -> list[list[Answer]]:
+    ) -> list[Listed[Answer]]:
         """The best answers of each question."""
         steps = sum(self.cost_of_answers(question, k, evidence) for question in questions)
         self.limits.refuse_dear(steps, "ask fewer questions, or for fewer answers")
