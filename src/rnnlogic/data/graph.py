@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,8 @@ class Graph:
     num_entities: int
     num_relations: int  # R, without inverses
     arrays: GraphArrays
+
+    shared_once: ClassVar[bool] = True  # workers of a cluster keep a graph from one call to the next
 
     @staticmethod
     def from_triples(triples: ArrayLike, num_entities: int, num_relations: int) -> Graph:

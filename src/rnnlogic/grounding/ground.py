@@ -108,7 +108,7 @@ class _Ready(NamedTuple):
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """Queries of one relation; `hidden` is -1 where nothing is hidden."""
 
     positions: NDArray[np.int64]
@@ -116,12 +116,13 @@ class _Batch(NamedTuple):
     heads: NDArray[np.int32]
     hidden: NDArray[np.int32]
 
-    def halves(self) -> tuple[_Batch, _Batch]:
+    def halves(self) -> tuple[Batch, Batch]:
+        """The first and the second half of the queries."""
         middle = len(self.positions) // 2
         first, second = slice(None, middle), slice(middle, None)
         return (
-            _Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
-            _Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
+            Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
+            Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
         )
 
 
@@ -158,7 +159,7 @@ class Grounder:
 
         `relations` and `hidden` may be one number for all queries; relations without rules yield no chunk.
         """
-        batches = self._batches(heads, relations, hidden)
+        batches = self.batches(heads, relations, hidden)
         for parts in map_ordered(_ground, batches, self, self.threads, _results, self._chunk_results):
             yield from parts
 
@@ -174,7 +175,7 @@ class Grounder:
         rule_weights = np.asarray(weights, np.float64)
         if rule_weights.shape != (len(self.rules),) or not np.isfinite(rule_weights).all():
             raise ValueError(f"weights must be {len(self.rules)} finite numbers")
-        batches, shared = self._batches(heads, relations, hidden), (self, rule_weights, feature)
+        batches, shared = self.batches(heads, relations, hidden), (self, rule_weights, feature)
         for parts in map_ordered(_score, batches, shared, self.threads, _candidates, self._chunk_results):
             yield from parts
 
@@ -188,7 +189,8 @@ class Grounder:
         """The rules of a relation as a trie; built once."""
         return self._ready.get(relation, lambda: _prepare(self.graph, self.rules, relation))
 
-    def _batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Batch]:
+    def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:
+        """The queries in units of work for `ground_batch`, large ones first."""
         head = np.atleast_1d(np.asarray(heads, np.int32))
         relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
         answer = np.broadcast_to(np.asarray(-1 if hidden is None else hidden, np.int32), head.shape)
@@ -201,7 +203,7 @@ class Grounder:
             self.ready(int(relation[block[0]]))
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
-                batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
+                batches.append(Batch(part, int(relation[part[0]]), head[part], answer[part]))
         # Large batches first, so that no thread is left alone with one at the end.
         batches.sort(key=lambda batch: -len(batch.positions) * len(self.rules.by_head(batch.relation)))
         return batches
@@ -212,7 +214,7 @@ class Grounder:
         if len(head) and not (relation.min() >= 0 and relation.max() < 2 * self.graph.num_relations):
             raise ValueError(f"relations must lie in 0..{2 * self.graph.num_relations - 1}")
 
-    def ground_batch(self, batch: _Batch) -> list[Grounding]:
+    def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
         ids, trie, dtype = self.ready(batch.relation)
         if dtype == np.float64:
@@ -225,7 +227,7 @@ class Grounder:
         return [Grounding(batch.relation, *queries, ids, trie.body, ptr, entity, count, entities)]
 
     def _count(
-        self, batch: _Batch, trie: Trie, dtype: np.dtype[Any], limit: int
+        self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
         sums = np.zeros(self.graph.num_entities, dtype)
@@ -233,9 +235,9 @@ class Grounder:
             self.graph.arrays, trie, batch.heads, batch.hidden, relation, inverse, sums, limit
         )
 
-    def _refuse_overflow(self, batch: _Batch, trie: Trie) -> None:
+    def _refuse_overflow(self, batch: Batch, trie: Trie) -> None:
         for q in range(len(batch.heads)):
-            one = _Batch(
+            one = Batch(
                 batch.positions[q : q + 1], batch.relation, batch.heads[q : q + 1], batch.hidden[q : q + 1]
             )
             _, count, _ = self._count(one, trie, np.dtype(np.float64), self._chunk_results)
@@ -246,11 +248,11 @@ class Grounder:
                 )
 
 
-def _ground(grounder: Grounder, batch: _Batch) -> list[Grounding]:
+def _ground(grounder: Grounder, batch: Batch) -> list[Grounding]:
     return grounder.ground_batch(batch)
 
 
-def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: _Batch) -> list[Scored]:
+def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: Batch) -> list[Scored]:
     grounder, weights, feature = shared
     return [part.scored(weights, feature) for part in grounder.ground_batch(batch)]
 

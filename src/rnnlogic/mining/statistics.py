@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.ground import Batch, Grounder
 from rnnlogic.mining.kernels import count_hits
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -56,20 +57,28 @@ def rule_statistics(
 ) -> RuleStatistics:
     """Support and wrong results of every rule over the queries of its head relation."""
     support, wrong = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
-    done = 0
-    for part in Grounder(graph, rules, threads).ground(queries[:, 0], queries[:, 1], queries[:, 2]):
-        asked = queries[part.queries]
-        hits, misses = count_hits(
-            graph.arrays,
-            int(asked[0, 1]),
-            np.ascontiguousarray(asked[:, 0]),
-            np.ascontiguousarray(asked[:, 2]),
-            part.entity,
-            part.ptr,
-            graph.num_entities,
-        )
-        support[part.rules] += hits
-        wrong[part.rules] += misses
-        done += len(part.queries)
+    grounder, done = Grounder(graph, rules, threads), 0
+    batches = grounder.batches(queries[:, 0], queries[:, 1], queries[:, 2])
+    for batch, found in zip(
+        batches, map_ordered(_hits, batches, (grounder, queries), grounder.threads), strict=True
+    ):
+        for ids, hits, misses in found:
+            support[ids] += hits
+            wrong[ids] += misses
+        done += len(batch.positions)
         tick(done, len(queries))
     return RuleStatistics(support, wrong)
+
+
+def _hits(
+    shared: tuple[Grounder, Queries], batch: Batch
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Rule ids, right and wrong results of a batch of training queries, part by part."""
+    grounder, queries = shared
+    found = []
+    for part in grounder.ground_batch(batch):
+        answers = np.ascontiguousarray(queries[part.queries, 2])
+        arrays, size = grounder.graph.arrays, grounder.graph.num_entities
+        hits = count_hits(arrays, batch.relation, part.heads, answers, part.entity, part.ptr, size)
+        found.append((part.rules, *hits))
+    return found

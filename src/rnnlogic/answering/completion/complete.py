@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rnnlogic.answering.calibration.level import Level, asked_direction
 from rnnlogic.answering.calibration.standing import new_answers, straight
 from rnnlogic.answering.explain import named_facts
+from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Progress
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
@@ -21,7 +22,7 @@ from rnnlogic.rules.rule import Rule, format_rule
 
 SPARE = 4  # facts that get a second look for each one wanted
 LEAST_SPARE = 2000
-BLOCK = 4096  # questions between two reports of progress
+BLOCK = 1024  # questions of a unit of work
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,20 @@ def proposed_facts(
     chosen = Shortlist(number)
     answered = set(scorer.rules.head_relations().tolist())
     wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
-    for done, relation in enumerate(wanted):
-        _propose(graph, scorer, level, relation, chosen, done, len(wanted), progress)
+    blocks = [
+        _Block(
+            asked_direction(scorer.rules, relation, graph.num_relations),
+            range(start, min(start + BLOCK, graph.num_entities)),
+        )
+        for relation in wanted
+        for start in range(0, graph.num_entities, BLOCK)
+    ]
+    shared, done = _Shared(graph, scorer, level, number), 0
+    found = map_ordered(_propose, blocks, shared, getattr(scorer, "threads", None))
+    for block, best in zip(blocks, found, strict=True):
+        chosen.add(*best)
+        done += len(block.heads)
+        progress("questions", done, len(wanted) * graph.num_entities, "")
     facts = chosen.facts()
     probability = np.zeros(len(facts))
     present = np.unique(facts[:, 1])
@@ -144,8 +157,12 @@ class Shortlist:
 
     def facts(self) -> Triples:
         """The facts [n, 3], best first."""
+        return self.best()[1]
+
+    def best(self) -> tuple[NDArray[np.float64], Triples]:
+        """Values [n] and facts [n, 3], best first."""
         self._cut()
-        return self._parts[0][1]
+        return self._parts[0]
 
     def _cut(self) -> None:
         none = (np.empty(0), np.empty((0, 3), np.int32))
@@ -156,23 +173,26 @@ class Shortlist:
             self._least = float(values[best[-1]])
 
 
-def _propose(
-    graph: Graph,
-    scorer: AnswerScorer,
-    level: Level,
-    relation: int,
-    chosen: Shortlist,
-    done: int,
-    total: int,
-    progress: Progress,
-) -> None:
-    """Ask (head, relation, ?) for all heads and keep the best of what is new."""
-    asked = asked_direction(scorer.rules, relation, graph.num_relations)
-    for start in range(0, graph.num_entities, BLOCK):
-        heads = np.arange(start, min(start + BLOCK, graph.num_entities), dtype=np.int32)
-        for block in new_answers(graph, scorer, heads, asked):
-            values = level.one_way.logits(block.features, asked)
-            columns = (heads[block.question], np.full(len(block), asked), block.entity)
-            chosen.add(values, straight(np.stack(columns, axis=1), graph.num_relations))
-        asked_so_far = done * graph.num_entities + int(heads[-1]) + 1
-        progress("questions", asked_so_far, total * graph.num_entities, "")
+class _Block(NamedTuple):
+    """Questions (head, relation, ?) for successive heads; the relation as it is asked, in 0..2R-1."""
+
+    relation: int
+    heads: range
+
+
+class _Shared(NamedTuple):
+    graph: Graph
+    scorer: AnswerScorer
+    level: Level
+    number: int  # facts that are kept in all
+
+
+def _propose(shared: _Shared, block: _Block) -> tuple[NDArray[np.float64], Triples]:
+    """The best of what is new in a block: values and facts."""
+    graph, asked = shared.graph, block.relation
+    heads, chosen = np.array(block.heads, np.int32), Shortlist(shared.number)
+    for found in new_answers(graph, shared.scorer, heads, asked):
+        values = shared.level.one_way.logits(found.features, asked)
+        columns = (heads[found.question], np.full(len(found), asked), found.entity)
+        chosen.add(values, straight(np.stack(columns, axis=1), graph.num_relations))
+    return chosen.best()
