@@ -12,7 +12,7 @@ import typer
 
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.options import AsJson, ClusterOption, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -36,6 +36,7 @@ def complete(
     most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Complete a graph: write the most probable facts that it does not hold, each with a reason.
@@ -44,10 +45,11 @@ def complete(
     comes with the rule that speaks most for it and one path of that rule.
     """
     from rnnlogic.answering.completion.files import check_output, write_facts
+    from rnnlogic.base.clusters import on_cluster
 
     check_output(output)
     model, started = load_model(run, graph), time.monotonic()
-    with stoppable(f"{output} was not written"), StageProgress() as progress:
+    with stoppable(f"{output} was not written"), on_cluster(cluster), StageProgress() as progress:
         facts = model.complete(relation, min_probability, most, evidence.value, progress)
         written, level = write_facts(output, facts), model.level(evidence.value)
     seconds = time.monotonic() - started

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.options import AsJson, ClusterOption, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -45,6 +45,7 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
+    cluster: ClusterOption = None,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -53,10 +54,11 @@ def evaluate(
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.
     """
+    from rnnlogic.base.clusters import on_cluster
     from rnnlogic.runs.folder import Run
 
     model = load_model(run, graph)
-    with StageProgress() as progress:
+    with on_cluster(cluster), StageProgress() as progress:
         stage = f"evaluate {split.value}"
         report = model.evaluate(
             split.value,

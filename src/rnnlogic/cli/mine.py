@@ -11,6 +11,7 @@ import typer
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
+    ClusterOption,
     ColumnsOption,
     LabelsOption,
     QueryOption,
@@ -22,6 +23,8 @@ from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rnnlogic.config import Config
 
 SHOWN = 10  # best rules to print
@@ -44,6 +47,15 @@ def mine(
             min=0,
         ),
     ] = None,
+    facts: Annotated[
+        int | None, typer.Option(help="Facts sampled per relation (mine.facts_per_relation).", min=1)
+    ] = None,
+    fanout: Annotated[
+        int | None, typer.Option(help="Edges followed from an entity (mine.fanout).", min=1)
+    ] = None,
+    candidates: Annotated[
+        int | None, typer.Option(help="Bodies per relation that are measured (mine.candidates).", min=1)
+    ] = None,
     ban: BanOption = None,
     columns: ColumnsOption = None,
     sep: SepOption = None,
@@ -51,6 +63,7 @@ def mine(
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
+    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Find rules from the paths that join the two ends of training facts, best first for each relation.
@@ -59,6 +72,7 @@ def mine(
     their own fact is hidden. Confidence: support / (support + wrong), where wrong counts results that are not
     known answers. FILE holds one rule per line, with support and confidence in a comment.
     """
+    from rnnlogic.base.clusters import on_cluster
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned
@@ -67,9 +81,16 @@ def mine(
 
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
-    config = _settings(max_length, top, smoothing, seed)
+    mining = {
+        "keep": top,
+        "smoothing": smoothing,
+        "facts_per_relation": facts,
+        "fanout": fanout,
+        "candidates": candidates,
+    }
+    config = _settings({"max_length": max_length, "seed": seed}, mining)
     banned = Banned.from_text(ban or [], dataset.vocab, "--ban")
-    with StageProgress() as progress:
+    with on_cluster(cluster), StageProgress() as progress:
         rules, statistics, joined = mine_rules(
             dataset.graph("train"),
             config.mine,
@@ -94,11 +115,9 @@ def mine(
     typer.echo(f"{len(rows):,} rules written to {output}")
 
 
-def _settings(max_length: int | None, top: int | None, smoothing: float | None, seed: int | None) -> Config:
+def _settings(general: Mapping[str, int | None], mining: Mapping[str, float | None]) -> Config:
     """The settings of a fit with the options that were given."""
     from rnnlogic.config import Config, changed
 
-    mining = {"keep": top, "smoothing": smoothing}
-    general = {"max_length": max_length, "seed": seed}
     changes = {key: value for key, value in general.items() if value is not None}
     return changed(Config(), changes | {"mine": {k: v for k, v in mining.items() if v is not None}})

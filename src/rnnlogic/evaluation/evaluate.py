@@ -26,7 +26,7 @@ from rnnlogic.grounding.candidates import Scored
 Split = Literal["valid", "test"]
 
 SCORE_BYTES = 16 << 20  # scores of one chunk by default; with more, memory is not reused
-QUERIES = 256  # of one chunk, where only the entities that rules reach are scored
+QUERIES = 256  # of one chunk at least, where only the entities that rules reach are scored
 GROUPS: dict[Side, tuple[Side, ...]] = {
     "both": ("both", "tail", "head"),
     "tail": ("tail",),
@@ -91,7 +91,8 @@ def evaluate(
         facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
     asked = _queries(facts, sides, dataset.vocab.num_relations)
     by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None and sampler is None
-    size = chunk or (QUERIES if by_reach else max(1, SCORE_BYTES // (8 * dataset.vocab.num_entities)))
+    fitting = SCORE_BYTES // (8 * dataset.vocab.num_entities)
+    size = chunk or max(QUERIES if by_reach else 1, fitting)
     shared = _Shared(scorer, dataset.graph(evidence), KnownAnswers(dataset.graph("all")), sampler, by_reach)
     chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
     parts: list[Ranks] = []
