@@ -73,6 +73,7 @@ def mine(
     known answers. FILE holds one rule per line, with support and confidence in a comment.
     """
     from rnnlogic.base.clusters import on_cluster
+    from rnnlogic.grounding.budget import cuts_in_words
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned
@@ -100,6 +101,8 @@ def mine(
             threads,
             partial(progress, "mine"),
         )
+    if cut := cuts_in_words(statistics.cuts):
+        typer.echo(f"note: {cut}", err=True)
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)
     write_table(output, table, dataset.vocab, "text")

@@ -7,7 +7,7 @@ Chunks do not depend on the number of threads, and neither do results.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
+from rnnlogic.grounding.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.candidates import Candidates, Scored
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.trie import Trie, build_trie
@@ -54,6 +55,7 @@ class Grounding:
     entity: NDArray[np.int32]  # [n]
     count: NDArray[Any]  # [n] int32, or int64 where 32 bits might not hold a count
     num_entities: int
+    cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
 
     def __len__(self) -> int:
         return len(self.entity)
@@ -130,7 +132,8 @@ class Grounder:
     """Rules prepared for one graph.
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
-    (head, relation, hidden) is hidden in both directions while its own query is grounded.
+    (head, relation, hidden) is hidden in both directions while its own query is grounded. On large graphs
+    a budget bounds the work of a query; counts are then right on average.
     """
 
     def __init__(
@@ -140,6 +143,7 @@ class Grounder:
         threads: int | None = None,
         chunk_queries: int = CHUNK_QUERIES,
         chunk_results: int = CHUNK_RESULTS,
+        budget: Budget | None = None,
     ) -> None:
         used = max(rules.heads.max(initial=0), rules.body.max(initial=0))
         if used >= 2 * graph.num_relations:
@@ -150,6 +154,8 @@ class Grounder:
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results
         self._chunk_queries = chunk_queries
+        budget = budget or default_budget(graph)
+        self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
 
     def ground(
@@ -217,6 +223,8 @@ class Grounder:
     def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
         ids, trie, dtype = self.ready(batch.relation)
+        if self.budget is not None:
+            return self._ground_within(batch, ids, trie, self.budget)
         if dtype == np.float64:
             self._refuse_overflow(batch, trie)
             dtype = np.dtype(np.int64)
@@ -225,6 +233,38 @@ class Grounder:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
         queries, entities = (batch.positions, batch.heads), self.graph.num_entities
         return [Grounding(batch.relation, *queries, ids, trie.body, ptr, entity, count, entities)]
+
+    def _ground_within(
+        self, batch: Batch, ids: NDArray[np.int64], trie: Trie, budget: Budget
+    ) -> list[Grounding]:
+        graph, relation, inverse = self.graph, batch.relation, self.graph.inverse(batch.relation)
+        entity, count, ptr, cuts = kernels.ground_within(
+            graph.arrays,
+            trie,
+            batch.heads,
+            batch.hidden,
+            relation,
+            inverse,
+            np.zeros(graph.num_entities),
+            self._chunk_results,
+            budget,
+        )
+        if len(ptr) == 0:
+            return [part for half in batch.halves() for part in self._ground_within(half, ids, trie, budget)]
+        return [
+            Grounding(
+                relation,
+                batch.positions,
+                batch.heads,
+                ids,
+                trie.body,
+                ptr,
+                entity,
+                count,
+                graph.num_entities,
+                cuts,
+            )
+        ]
 
     def _count(
         self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int

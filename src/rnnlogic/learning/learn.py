@@ -22,6 +22,7 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.generator.train import fit_generator
+from rnnlogic.grounding.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round
@@ -177,7 +178,7 @@ class _Job:
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
             self.store.save("mined", saved)
-            self.note("mined", started, rules=len(rules))
+            self.note("mined", started, rules=len(rules), budget=cuts_in_words(statistics.cuts))
         return unpack_rules(saved), saved["quality"]
 
     def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:

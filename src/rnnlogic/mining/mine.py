@@ -38,7 +38,7 @@ def mine_rules(
     queries = training_queries(graph, settings.queries_per_relation, seed)
     statistics = rule_statistics(graph, candidates.rules, queries, threads, tick)
     best = best_per_head(candidates.rules, statistics.quality(settings.smoothing), settings.keep)
-    kept = RuleStatistics(statistics.support[best], statistics.wrong[best])
+    kept = RuleStatistics(statistics.support[best], statistics.wrong[best], statistics.cuts)
     return Mined(candidates.rules[best], kept, candidates.joined[best])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.budget import NO_CUTS
 from rnnlogic.grounding.ground import Batch, Grounder
 from rnnlogic.mining.kernels import count_hits
 from rnnlogic.rules.ruleset import RuleSet
@@ -24,6 +25,7 @@ class RuleStatistics:
 
     support: NDArray[np.int64]  # [n] queries whose answer the rule reaches
     wrong: NDArray[np.int64]  # [n] entities it reaches that are not known answers, over all queries
+    cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
 
     @property
     def confidence(self) -> NDArray[np.float64]:
@@ -57,28 +59,29 @@ def rule_statistics(
 ) -> RuleStatistics:
     """Support and wrong results of every rule over the queries of its head relation."""
     support, wrong = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
-    grounder, done = Grounder(graph, rules, threads), 0
+    grounder, done, cuts = Grounder(graph, rules, threads), 0, NO_CUTS.copy()
     batches = grounder.batches(queries[:, 0], queries[:, 1], queries[:, 2])
     for batch, found in zip(
         batches, map_ordered(_hits, batches, (grounder, queries), grounder.threads), strict=True
     ):
-        for ids, hits, misses in found:
+        for ids, hits, misses, left_out in found:
             support[ids] += hits
             wrong[ids] += misses
+            cuts += left_out
         done += len(batch.positions)
         tick(done, len(queries))
-    return RuleStatistics(support, wrong)
+    return RuleStatistics(support, wrong, cuts)
 
 
 def _hits(
     shared: tuple[Grounder, Queries], batch: Batch
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Rule ids, right and wrong results of a batch of training queries, part by part."""
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Rule ids, right and wrong results, and cuts of a batch of training queries, part by part."""
     grounder, queries = shared
     found = []
     for part in grounder.ground_batch(batch):
         answers = np.ascontiguousarray(queries[part.queries, 2])
         arrays, size = grounder.graph.arrays, grounder.graph.num_entities
         hits = count_hits(arrays, batch.relation, part.heads, answers, part.entity, part.ptr, size)
-        found.append((part.rules, *hits))
+        found.append((part.rules, *hits, part.cuts))
     return found
