@@ -73,7 +73,7 @@ def mine(
     known answers. FILE holds one rule per line, with support and confidence in a comment.
     """
     from rnnlogic.base.clusters import on_cluster
-    from rnnlogic.grounding.budget import cuts_in_words
+    from rnnlogic.grounding.sampling.budget import cuts_in_words
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned

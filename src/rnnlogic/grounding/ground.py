@@ -19,9 +19,10 @@ from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
-from rnnlogic.grounding.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.candidates import Candidates, Scored
 from rnnlogic.grounding.features import FEATURE_CODES
+from rnnlogic.grounding.sampling import kernels as sampled
+from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -238,7 +239,7 @@ class Grounder:
         self, batch: Batch, ids: NDArray[np.int64], trie: Trie, budget: Budget
     ) -> list[Grounding]:
         graph, relation, inverse = self.graph, batch.relation, self.graph.inverse(batch.relation)
-        entity, count, ptr, cuts = kernels.ground_within(
+        entity, count, ptr, cuts = sampled.ground_within(
             graph.arrays,
             trie,
             batch.heads,

@@ -22,7 +22,7 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.generator.train import fit_generator
-from rnnlogic.grounding.budget import cuts_in_words
+from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round

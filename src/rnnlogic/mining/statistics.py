@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.budget import NO_CUTS
 from rnnlogic.grounding.ground import Batch, Grounder
+from rnnlogic.grounding.sampling.budget import NO_CUTS
 from rnnlogic.mining.kernels import count_hits
 from rnnlogic.rules.ruleset import RuleSet
 

@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding import budget as module
-from rnnlogic.grounding import kernels, reference
-from rnnlogic.grounding.budget import Budget, cuts_in_words, default_budget, may_cut
+from rnnlogic.grounding import kernels as exact_kernels
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.sampling import budget as module
+from rnnlogic.grounding.sampling import kernels, reference
+from rnnlogic.grounding.sampling.budget import Budget, cuts_in_words, default_budget, may_cut
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.grounding.conftest import cases
@@ -36,7 +37,7 @@ def test_a_budget_that_suffices_changes_nothing(case):
     enough = Budget(case.graph.num_entities, case.graph.num_entities)
     for relation in range(2 * case.graph.num_relations):
         args = arguments(case, relation, np.int64)
-        exact = kernels.ground_counts(*args)
+        exact = exact_kernels.ground_counts(*args)
         *found, cuts = kernels.ground_within(*args[:-2], np.zeros(len(args[-2])), args[-1], enough)
         same(found, exact)
         assert not cuts[1:].any()
