@@ -154,7 +154,8 @@ class _Job:
         generator = self.pretrain(mined, quality)
         if not self.config.em.replay:
             return EMState(0, generator, *no_rules)
-        return EMState(0, generator, mined, quality / np.bincount(mined.heads, quality)[mined.heads])
+        totals = np.bincount(mined.heads, quality)[mined.heads]
+        return EMState(0, generator, mined, quality / np.maximum(totals, 1e-300))  # no rule may be any good
 
     def mine(self) -> tuple[RuleSet, NDArray[np.float64]]:
         """Candidate rules and their quality."""
