@@ -6,21 +6,20 @@ side by side, and splitting one among threads that are busy anyway would only co
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-Result = TypeVar("Result")
+from rnnlogic.base.executor import enter_unit
 
-_local = threading.local()
+Result = TypeVar("Result")
 
 
 class Workers:
     """A fixed number of threads."""
 
     def __init__(self, threads: int) -> None:
-        self._pool = ThreadPoolExecutor(threads, "worker", initializer=_mark)
+        self._pool = ThreadPoolExecutor(threads, "worker", initializer=enter_unit)
 
     def submit(self, function: Callable[[], Result]) -> Future[Result]:
         """Run a function as soon as a thread is free."""
@@ -29,12 +28,3 @@ class Workers:
     def close(self) -> None:
         """Drop what has not begun; what has begun comes to its end."""
         self._pool.shutdown(wait=False, cancel_futures=True)
-
-
-def is_worker() -> bool:
-    """Whether the current thread is one of these."""
-    return getattr(_local, "is_worker", False)
-
-
-def _mark() -> None:
-    _local.is_worker = True

@@ -13,6 +13,7 @@ from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
+    ClusterOption,
     EvidenceChoice,
     EvidenceOption,
     GraphOption,
@@ -53,6 +54,7 @@ def complete(
     ids: IdsOption = False,
     types: TypesOption = None,
     max_minutes: MaxMinutes = None,
+    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write the most probable missing facts to a file. Each of them comes with a reason.
@@ -66,11 +68,12 @@ def complete(
     """
     from rnnlogic.answering.completion.files import check_output, write_facts
     from rnnlogic.answering.completion.possible import possible_facts
+    from rnnlogic.base.clusters import on_cluster
 
     check_output(output)
     model, started = load_model(run, graph, labels, ids), time.monotonic()
     possible = possible_facts(model.dataset, types, evidence.value)
-    with stoppable(f"{output} was not written"), StageProgress() as progress:
+    with stoppable(f"{output} was not written"), on_cluster(cluster), StageProgress() as progress:
         budget = Budget.of_minutes(max_minutes, print_cut)
         facts = model.complete(
             relation, min_probability, most, evidence.value, progress, possible or OFF, budget

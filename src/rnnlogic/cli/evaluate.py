@@ -11,6 +11,7 @@ import typer
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
+    ClusterOption,
     EvidenceChoice,
     EvidenceOption,
     GraphOption,
@@ -57,6 +58,7 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
+    cluster: ClusterOption = None,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
     max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
@@ -66,10 +68,11 @@ def evaluate(
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.
     """
+    from rnnlogic.base.clusters import on_cluster
     from rnnlogic.runs.folder import Run
 
     model = load_model(run, graph, labels, ids)
-    with StageProgress() as progress:
+    with on_cluster(cluster), StageProgress() as progress:
         stage = f"evaluate {split.value}"
         report = model.evaluate(
             split.value,

@@ -16,6 +16,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
+    ClusterOption,
     ColumnsOption,
     LabelsOption,
     MaxMinutes,
@@ -80,6 +81,7 @@ def fit(
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: MaxMinutes = None,
+    cluster: ClusterOption = None,
     restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -87,6 +89,8 @@ def fit(
 
     Run the same command again to resume a fit that was stopped.
     """
+    from rnnlogic.base.clusters import on_cluster
+
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
     _print_untrained(dataset)
@@ -94,7 +98,7 @@ def fit(
     settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
-    with stoppable("run the same command again to resume"):
+    with stoppable("run the same command again to resume"), on_cluster(cluster):
         model, was_finished = fit_run(
             dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
         )

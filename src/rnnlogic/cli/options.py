@@ -29,6 +29,15 @@ BanOption = Annotated[
         help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="PLACE",
+        envvar="RNNLOGIC_CLUSTER",
+        help="Where to run: ray, ray://HOST:PORT, processes (see docs/scale.md). Default: threads.",
+    ),
+]
 MaxMinutes = Annotated[
     float | None,
     typer.Option(

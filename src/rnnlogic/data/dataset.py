@@ -91,6 +91,10 @@ class Dataset:
             self._graphs[evidence] = graph
         return self._graphs[evidence]
 
+    def use_graph(self, evidence: Evidence, graph: Graph) -> None:
+        """Take a graph that was built before from the same facts."""
+        self._graphs[evidence] = graph
+
 
 def load_dataset(
     x: Any,

@@ -99,7 +99,8 @@ class RotatE(Embedding):
         asked = _Asked(turned, len(heads), self.entity, self.margin)
         scores = np.empty((len(heads), self.num_entities))
         firsts = range(0, self.num_entities, BLOCK)
-        for first, block in zip(firsts, map_ordered(_block_scores, firsts, asked, self.threads), strict=True):
+        blocks = map_ordered(_block_scores, firsts, asked, self.threads, here=True)
+        for first, block in zip(firsts, blocks, strict=True):
             scores[:, first : first + BLOCK] = block
         return scores
 

@@ -23,6 +23,7 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.generator.train import fit_generator
+from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round, relations_with_facts
@@ -227,7 +228,8 @@ class _Job:
         generator = self.pretrain(mined, quality)
         if not self.config.em.replay:
             return EMState(0, generator, *no_rules)
-        return EMState(0, generator, mined, quality / np.bincount(mined.heads, quality)[mined.heads])
+        totals = np.bincount(mined.heads, quality)[mined.heads]
+        return EMState(0, generator, mined, quality / np.maximum(totals, 1e-300))  # no rule may be any good
 
     def mine(self) -> tuple[RuleSet, NDArray[np.float64], bool]:
         """Candidate rules, their quality, and whether the time was up before all was looked at."""
@@ -254,7 +256,7 @@ class _Job:
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
             saved |= {"is_cut": np.array(True)} if budget.is_over else {}
             self.store.save("mined", saved)
-            self.note("mined", started, rules=len(rules))
+            self.note("mined", started, rules=len(rules), budget=cuts_in_words(statistics.cuts))
         return unpack_rules(saved), saved["quality"], "is_cut" in saved
 
     def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.budget import UNLIMITED, Budget, passes
+from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.grounding.ground import Batch, Grounder
+from rnnlogic.grounding.sampling.budget import NO_CUTS
 from rnnlogic.mining.kernels import count_hits
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -28,6 +30,7 @@ class RuleStatistics:
     support: NDArray[np.int64]  # [n] queries whose answer the rule reaches
     wrong: NDArray[np.int64]  # [n] entities it reaches that are not known answers, over all queries
     looked_at: NDArray[np.float64] | None = None  # [n] share of the queries, where a budget cut them short
+    cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what sampling at hubs left out
 
     @property
     def confidence(self) -> NDArray[np.float64]:
@@ -43,7 +46,7 @@ class RuleStatistics:
     def of(self, chosen: NDArray[np.int64]) -> RuleStatistics:
         """The statistics of some of the rules."""
         looked_at = None if self.looked_at is None else self.looked_at[chosen]
-        return RuleStatistics(self.support[chosen], self.wrong[chosen], looked_at)
+        return RuleStatistics(self.support[chosen], self.wrong[chosen], looked_at, self.cuts)
 
 
 def training_queries(graph: Graph, per_relation: int | None, seed: int) -> Queries:
@@ -73,30 +76,25 @@ def rule_statistics(
     support, wrong = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
     looked_at = np.zeros(2 * graph.num_relations, np.int64)
     wanted = np.bincount(queries[:, 1], minlength=2 * graph.num_relations)
-    grounder, done = Grounder(graph, rules, threads), 0
+    grounder, done, cuts = Grounder(graph, rules, threads), 0, NO_CUTS.copy()
     for block in _passes(queries) if budget.is_limited else [queries]:
-        for part in grounder.ground(block[:, 0], block[:, 1], block[:, 2]):
-            asked = block[part.queries]
-            hits, misses = count_hits(
-                graph.arrays,
-                int(asked[0, 1]),
-                np.ascontiguousarray(asked[:, 0]),
-                np.ascontiguousarray(asked[:, 2]),
-                part.entity,
-                part.ptr,
-                graph.num_entities,
-            )
-            support[part.rules] += hits
-            wrong[part.rules] += misses
-            looked_at[asked[0, 1]] += len(asked)
-            done += len(part.queries)
+        batches = grounder.batches(block[:, 0], block[:, 1], block[:, 2])
+        counted = map_ordered(_hits, batches, (grounder, block), grounder.threads)
+        for batch, found in zip(batches, counted, strict=True):
+            for ids, hits, misses, left_out in found:
+                support[ids] += hits
+                wrong[ids] += misses
+                cuts += left_out
+            looked_at[batch.relation] += len(batch.positions)
+            done += len(batch.positions)
             tick(done, len(queries))
             if budget.is_over:
                 break
         if budget.is_over and done < wanted[rules.head_relations()].sum():
             budget.cut("statistics", f"counted on {done:,} of {len(queries):,} training queries")
-            return RuleStatistics(support, wrong, (looked_at / np.maximum(wanted, 1))[rules.heads])
-    return RuleStatistics(support, wrong)
+            share = (looked_at / np.maximum(wanted, 1))[rules.heads]
+            return RuleStatistics(support, wrong, share, cuts)
+    return RuleStatistics(support, wrong, cuts=cuts)
 
 
 def _passes(queries: Queries) -> list[Queries]:
@@ -106,3 +104,17 @@ def _passes(queries: Queries) -> list[Queries]:
     place = np.arange(len(queries)) - np.repeat(starts, sizes)
     spread = (place * STRIDE) % np.repeat(sizes, sizes)  # queries are sorted by head: take some of everywhere
     return [queries[(spread >= a) & (spread < b)] for a, b in passes(FIRST, int(sizes.max(initial=0)))]
+
+
+def _hits(
+    shared: tuple[Grounder, Queries], batch: Batch
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Rule ids, right and wrong results, and cuts of a batch of training queries, part by part."""
+    grounder, queries = shared
+    found = []
+    for part in grounder.ground_batch(batch):
+        answers = np.ascontiguousarray(queries[part.queries, 2])
+        arrays, size = grounder.graph.arrays, grounder.graph.num_entities
+        hits = count_hits(arrays, batch.relation, part.heads, answers, part.entity, part.ptr, size)
+        found.append((part.rules, *hits, part.cuts))
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from rnnlogic.answering.completion.possible import PossibleFacts
 from rnnlogic.answering.explain import named_facts
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Progress
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
@@ -24,7 +25,7 @@ from rnnlogic.rules.rule import Rule, format_rule
 
 SPARE = 4  # facts that get a second look for each one wanted
 LEAST_SPARE = 2000
-BLOCK = 4096  # questions between two reports of progress
+BLOCK = 1024  # questions of a unit of work
 SMALL_BLOCK = 512  # with a budget
 QUESTIONS = 0.6  # of a budget; the second look and the reasons take the rest
 
@@ -139,7 +140,7 @@ def proposed_facts(
     answered = set(scorer.rules.head_relations().tolist())
     wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
     blocks = _questions(graph, wanted, budget)
-    _ask(graph, scorer, level, blocks, chosen, progress, possible, budget.share(QUESTIONS))
+    _ask(_Shared(graph, scorer, level, number, possible), blocks, chosen, progress, budget.share(QUESTIONS))
     facts = chosen.facts()
     probability = np.zeros(len(facts))
     present = np.unique(facts[:, 1])
@@ -186,8 +187,12 @@ class Shortlist:
 
     def facts(self) -> Triples:
         """The facts [n, 3], best first."""
+        return self.best()[1]
+
+    def best(self) -> tuple[NDArray[np.float64], Triples]:
+        """Values [n] and facts [n, 3], best first."""
         self._cut()
-        return self._parts[0][1]
+        return self._parts[0]
 
     def _cut(self) -> None:
         none = (np.empty(0), np.empty((0, 3), np.int32))
@@ -214,30 +219,43 @@ def _questions(graph: Graph, relations: Sequence[int], budget: Budget) -> list[B
     return [(relation, heads) for heads in blocks for relation in relations]
 
 
+class _Shared(NamedTuple):
+    graph: Graph
+    scorer: AnswerScorer
+    level: Level
+    number: int  # facts that are kept in all
+    possible: PossibleFacts | None
+
+
 def _ask(
-    graph: Graph,
-    scorer: AnswerScorer,
-    level: Level,
-    blocks: Sequence[Block],
-    chosen: Shortlist,
-    progress: Progress,
-    possible: PossibleFacts | None,
-    budget: Budget,
+    shared: _Shared, blocks: Sequence[Block], chosen: Shortlist, progress: Progress, budget: Budget
 ) -> None:
     """Ask (head, relation, ?) and keep the best of what is new, until the time is up."""
     done, total = 0, sum(len(heads) for _, heads in blocks)
-    for relation, heads in blocks:
-        asked = asked_direction(scorer.rules, relation, graph.num_relations)
-        for block in new_answers(graph, scorer, heads, asked):
-            values = level.one_way.logits(block.features, asked)
-            columns = (heads[block.question], np.full(len(block), asked), block.entity)
-            facts = straight(np.stack(columns, axis=1), graph.num_relations)
-            if possible is not None:
-                kept = possible.keeps(facts)
-                values, facts = values[kept], facts[kept]
-            chosen.add(values, facts)
+    found = map_ordered(_propose, blocks, shared, getattr(shared.scorer, "threads", None))
+    for (_, heads), (values, facts, left_out) in zip(blocks, found, strict=True):
+        chosen.add(values, facts)
+        if shared.possible is not None:
+            shared.possible.left_out += left_out
         done += len(heads)
         progress("questions", done, total, "")
         if budget.is_over and done < total:
             budget.cut("complete", f"asked {done:,} of {total:,} questions, entities with most facts first")
             return
+
+
+def _propose(shared: _Shared, block: Block) -> tuple[NDArray[np.float64], Triples, int]:
+    """The best of what is new in a block: values and facts, and how many were not possible."""
+    graph, (relation, heads) = shared.graph, block
+    asked = asked_direction(shared.scorer.rules, relation, graph.num_relations)
+    chosen, left_out = Shortlist(shared.number), 0
+    for found in new_answers(graph, shared.scorer, heads, asked):
+        values = shared.level.one_way.logits(found.features, asked)
+        columns = (heads[found.question], np.full(len(found), asked), found.entity)
+        facts = straight(np.stack(columns, axis=1), graph.num_relations)
+        if shared.possible is not None:
+            kept = shared.possible.keeps(facts)
+            left_out += int((~kept).sum())
+            values, facts = values[kept], facts[kept]
+        chosen.add(values, facts)
+    return *chosen.best(), left_out

@@ -39,17 +39,16 @@ class PossibleFacts:
 
     def __init__(self, types: EntityTypes, train: Graph) -> None:
         self.types, self._train = types, train
-        self.left_out = 0  # facts so far
+        self.left_out = 0  # facts so far, counted by who asks
         self._masks: dict[int, Mask] = {}
 
     def keeps(self, facts: Triples) -> Mask:
-        """Which facts [n, 3] of one relation are possible; the others are counted."""
+        """Which facts [n, 3] of one relation are possible."""
         if not len(facts):
             return np.ones(0, bool)
         relation = int(facts[0, 1])
         kept: Mask = self.heads(relation)[facts[:, 0]]
         kept &= self.heads(self._train.inverse(relation))[facts[:, 2]]
-        self.left_out += int((~kept).sum())
         return kept
 
     def heads(self, relation: int) -> Mask:

@@ -163,7 +163,7 @@ class Optimizer:
 
     def step(self, batches: Sequence[Batch]) -> float:
         """One step on some batches; returns the summed loss of their queries."""
-        parts = list(map_ordered(_gradients, batches, self.network, self.threads))
+        parts = list(map_ordered(_gradients, batches, self.network, self.threads, here=True))
         queries = sum(batch.num_queries for batch in batches)
         self._adam.zero_grad(set_to_none=True)
         for batch, (_, gradients) in zip(batches, parts, strict=True):
