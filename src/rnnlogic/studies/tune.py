@@ -206,7 +206,9 @@ def _complete(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
 
 def _minutes(study: optuna.Study) -> float:
     """Time that finished trials took; trials of a session that was killed do not count."""
-    return sum(trial.duration.total_seconds() / 60 for trial in study.trials if trial.duration is not None)
+    return float(
+        sum(trial.duration.total_seconds() / 60 for trial in study.trials if trial.duration is not None)
+    )
 
 
 def _tuned(study: optuna.Study, base: Config) -> Tuned:
