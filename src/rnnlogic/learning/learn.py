@@ -247,7 +247,7 @@ class _Job:
                 partial(self.progress, "mine"),
                 budget,
             )
-            if not statistics.support.any():
+            if not statistics.support.any() and not budget.is_over:
                 raise RNNLogicError(
                     "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
                     "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"

@@ -21,7 +21,7 @@ from rnnlogic.config import Config, changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.learn import learn
-from rnnlogic.learning.result import MemoryStore, cuts_of
+from rnnlogic.learning.result import MemoryStore
 
 if TYPE_CHECKING:
     import optuna
@@ -95,9 +95,13 @@ class _Search:
         config = changed(settings_with(self.base, values), quick)
         store = MemoryStore()
         store.stages |= self.common.setdefault(config.max_length, {})
-        learned = learn(self.dataset, config, store, silent, self.end)
-        if cuts_of(store.records):
-            raise optuna.TrialPruned
+
+        def stop_in_time(stage: str, done: int, total: int, note: str = "") -> None:
+            del stage, done, total, note
+            if trial.number and time.monotonic() > self.end:  # what others are compared with is finished
+                raise optuna.TrialPruned
+
+        learned = learn(self.dataset, config, store, stop_in_time)
         self.common[config.max_length] |= {
             name: store.stages[name] for name in COMMON if name in store.stages
         }
@@ -202,8 +206,9 @@ def _complete(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
 
 def _minutes(study: optuna.Study) -> float:
     """Time that finished trials took; trials of a session that was killed do not count."""
-    durations = (trial.duration for trial in study.trials if trial.duration is not None)
-    return float(sum(duration.total_seconds() for duration in durations)) / 60
+    return float(
+        sum(trial.duration.total_seconds() / 60 for trial in study.trials if trial.duration is not None)
+    )
 
 
 def _tuned(study: optuna.Study, base: Config) -> Tuned:
