@@ -29,8 +29,9 @@ class Cost:
 
     def of_question(self, head: int, relation: int) -> float:
         """Visits for (head, relation, ?)."""
-        bodies = self._ready(relation)
-        first = np.array([len(self._graph.neighbours(head, r)) for r in range(2 * self._graph.num_relations)])
+        bodies, first = self._ready(relation), np.zeros(2 * self._graph.num_relations)
+        for step in set(bodies[:, :1].ravel().tolist()) - {NONE}:
+            first[step] = len(self._graph.neighbours(head, step))
         return self._visits(bodies, first)
 
     def of_any_question(self, relation: int) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -199,10 +200,11 @@ async def complete(
     return StreamingResponse(_lines(first, facts), media_type=JSON_LINES)
 
 
-async def _lines(first: list[NewFact], rest: AsyncIterator[list[NewFact]]) -> AsyncIterator[str]:
-    yield _text(first)
-    async for part in rest:
-        yield _text(part)
+async def _lines(first: list[NewFact], rest: AsyncGenerator[list[NewFact], None]) -> AsyncIterator[str]:
+    async with aclosing(rest):  # also if the client goes away
+        yield _text(first)
+        async for part in rest:
+            yield _text(part)
 
 
 def _text(facts: list[NewFact]) -> str:

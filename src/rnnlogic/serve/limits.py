@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
@@ -55,14 +55,15 @@ class Desk:
         self.limits = limits
         self.threads = threads or default_threads()
         self._workers, self._long = Workers(self.threads), Workers(1)
-        self._is_long = threading.Lock()
+        self._is_long, self._count = threading.Lock(), threading.Lock()
         self.taken = 0  # requests that run or wait
 
     async def run(self, work: Callable[[], Result]) -> Result:
         """The result of a request's work, in time or not at all."""
-        if self.taken >= self.threads + self.limits.waiting:
-            raise ProblemError(503, "too many requests are waiting; come again", {"Retry-After": "1"})
-        self.taken += 1
+        with self._count:
+            if self.taken >= self.threads + self.limits.waiting:
+                raise ProblemError(503, "too many requests are waiting; come again", {"Retry-After": "1"})
+            self.taken += 1
         future = self._workers.submit(work)
         future.add_done_callback(lambda _: self._leave())
         try:
@@ -70,11 +71,12 @@ class Desk:
         except TimeoutError:
             raise ProblemError(504, f"no answer within {self.limits.seconds:g} s; ask for less") from None
 
-    async def stream(self, make: Callable[[Deadline], Iterator[Result]]) -> AsyncIterator[list[Result]]:
+    async def stream(
+        self, make: Callable[[Deadline], Iterator[Result]]
+    ) -> AsyncGenerator[list[Result], None]:
         """Items of long work as they come, some at a time; only one request does such work at a time."""
         if not self._is_long.acquire(blocking=False):
             raise ProblemError(503, "another completion is running; come again", {"Retry-After": "10"})
-        items: Iterator[Result] | None = None
         try:
             deadline = Deadline(self.limits.long_seconds)
             items = make(deadline)
@@ -97,7 +99,8 @@ class Desk:
         self._long.close()
 
     def _leave(self) -> None:
-        self.taken -= 1
+        with self._count:  # threads leave by themselves
+            self.taken -= 1
 
 
 class Deadline:

@@ -105,17 +105,18 @@ class NameIndex:
             room -= len(postings)
             if room <= 0:
                 break
-        if not read:
+        if not sum(map(len, read)):
             return np.empty(0, np.intp)
-        places, shared = np.unique(np.concatenate(read), return_counts=True)
+        sorted_places = np.sort(np.concatenate(read))
+        first = np.flatnonzero(np.append(True, sorted_places[1:] != sorted_places[:-1]))
+        places, shared = sorted_places[first], np.diff(np.append(first, len(sorted_places)))
         if len(places) <= CANDIDATES:
             return np.asarray(places, np.intp)
-        # Of texts that share as much, those that have little else are nearer.
-        shortness = -np.array([len(self._texts[i]) for i in places[shared == shared.max()]][:CANDIDATES])
-        most = np.flatnonzero(shared == shared.max())[:CANDIDATES]
+        most = np.flatnonzero(shared == shared.max())[: 4 * CANDIDATES]
+        lengths = np.array([len(self._texts[i]) for i in places[most].tolist()])
+        short = most[np.argsort(lengths, kind="stable")]  # of those that share as much, the nearest
         others = np.argsort(-shared, kind="stable")[:CANDIDATES]
-        chosen = np.concatenate([most[np.argsort(-shortness, kind="stable")], others])
-        return np.asarray(places[chosen[:CANDIDATES]], np.intp)
+        return np.asarray(places[np.concatenate([short, others])[:CANDIDATES]], np.intp)
 
 
 def _triples(text: str) -> NDArray[np.int64]:
@@ -141,7 +142,8 @@ def _index(texts: Sequence[str]) -> tuple[NDArray[np.int64], Ids]:
             continue
         within = owner[2:] == owner[:-2]
         bucket = _buckets(letters.astype(np.int64))[within]
-        pairs = np.unique(bucket << 32 | owner[2:][within])
+        pairs = np.sort(bucket << 32 | owner[2:][within])  # many times faster than np.unique
+        pairs = pairs[np.append(True, pairs[1:] != pairs[:-1])] if len(pairs) else pairs
         buckets.append((pairs >> 32).astype(np.uint16))
         places.append((pairs & 0xFFFFFFFF).astype(np.int32))
     bucket = np.concatenate(buckets)

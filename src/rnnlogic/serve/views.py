@@ -21,7 +21,7 @@ from rnnlogic.rules.rule import Rule, format_rule, parse_rule
 from rnnlogic.serve.api import entity_info
 from rnnlogic.serve.runs import Served
 
-DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 3  # in the picture of an explanation
+DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 2  # in the picture of an explanation
 ASKED = 12  # relations of an entity that are asked about what is missing
 MISSING = (3, 15)  # answers of each, and in all
 EXAMPLES = 6  # questions on the first page
@@ -81,7 +81,7 @@ def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, An
             marks.setdefault(rule.chain, f"r{len(marks)}")
     strands = _strands(ideas, marks, focus)
     drawn = {strand.mark for strand in strands}
-    colours = _colours(ideas)
+    colours = shades(ideas)
     return {
         "halves": [
             [
@@ -95,15 +95,10 @@ def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, An
     }
 
 
-def _colours(ideas: Sequence[Idea]) -> list[str]:
-    """A colour for each idea; those for the answer come first, so each half has its own order."""
-    return shades(ideas)
-
-
 def _strands(ideas: Sequence[Idea], marks: dict[Rule, str], focus: str | None) -> list[Strand]:
     drawn: list[Strand] = []
     counts = [0, 0]
-    for idea, colour in zip(ideas, _colours(ideas), strict=True):
+    for idea, colour in zip(ideas, shades(ideas), strict=True):
         is_against = idea.contribution < 0
         counts[is_against] += 1
         if focus is None and counts[is_against] > (DRAWN_AGAINST if is_against else DRAWN_IDEAS):
