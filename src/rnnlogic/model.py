@@ -174,32 +174,16 @@ class RNNLogic(Arguments):
         found = best_answers(graph, vocab, self.scorer, level, heads, relations, k, known)
         return [Listed(answers) for answers in found]
 
+    # fmt: off
     @overload
-    def explain(
-        self,
-        head: str,
-        relation: str,
-        tail: str,
-        paths: int = 3,
-        evidence: Evidence = "train",
-        detailed: int | None = DETAILED,
-        instead: None = None,
-        types: str | None = None,
-    ) -> Explanation: ...
+    def explain(self, head: str, relation: str, tail: str, paths: int = 3, evidence: Evidence = "train",
+                detailed: int | None = DETAILED, instead: None = None, types: str | None = None
+                ) -> Explanation: ...
 
     @overload
-    def explain(
-        self,
-        head: str,
-        relation: str,
-        tail: str,
-        paths: int = 3,
-        evidence: Evidence = "train",
-        detailed: int | None = DETAILED,
-        *,
-        instead: str,
-        types: str | None = None,
-    ) -> Comparison: ...
+    def explain(self, head: str, relation: str, tail: str, paths: int = 3, evidence: Evidence = "train",
+                detailed: int | None = DETAILED, *, instead: str, types: str | None = None) -> Comparison: ...
+    # fmt: on
 
     def explain(
         self,

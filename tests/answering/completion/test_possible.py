@@ -19,8 +19,7 @@ def judged(facts, more, wanted=None):
     triples = np.array(
         [[ids.entity_id(h), ids.relation_id(r), ids.entity_id(t)] for h, r, t in more], np.int32
     )
-    kept = possible.keeps(triples).tolist()
-    return kept
+    return possible.keeps(triples).tolist()
 
 
 def test_types_that_were_never_seen_on_a_side_are_impossible():
