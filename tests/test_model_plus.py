@@ -96,7 +96,7 @@ def test_the_embedding_ranks_what_no_rule_reaches(with_embedding):
     model = with_embedding
     answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
     assert len(answers) == DATA.vocab.num_entities
-    assert set(model.scorer.parameters.eta) <= {0.05, 20.0}
+    assert set(model.scorer.parameters.eta.ravel()) <= {0.05, 20.0}
     told = model.explain("grandpa0", "grandparent", answers[0].entity)
     assert told.embedding
     assert told.contributions[0].phi is not None

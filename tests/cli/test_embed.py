@@ -73,7 +73,7 @@ def test_complex_has_the_same_command(data, folder, monkeypatch, capsys):
     embedding, _ = load_embedding(folder, dataset.vocab)
     assert summary["valid"] == evaluate(embedding, dataset, "valid").as_dict()["both"]["expected"]
     assert run("embed", data, "-o", folder, "--model", "compex", monkeypatch=monkeypatch) == 2
-    assert "did you mean complex" in capsys.readouterr().err
+    assert "did you mean 'complex'" in capsys.readouterr().err
     assert run(*arguments, "--device", "cuda", "--restart", monkeypatch=monkeypatch) == 2
     assert "CPU only" in capsys.readouterr().err
 

@@ -41,7 +41,7 @@ def test_each_of_two_embeddings_has_its_own_eta():
     dataset = family()
     learned, size = given_rules(dataset), (dataset.vocab.num_entities, dataset.vocab.num_relations)
     both = Together((random_embedding(*size), random_complex(*size)))
-    tried = combinations((0.0, 0.5, 2.0), both)
+    tried = combinations((0.05, 0.5, 2.0), both)
     assert tried.shape == (9, 2)
     alone = PathRuleScorer(learned.rules, learned.weights, "log1p", None, 0.0, 1, both)
     sums, asked = reciprocal_ranks(alone, both, dataset, tried, 10**6)
