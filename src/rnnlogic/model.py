@@ -21,6 +21,7 @@ from rnnlogic.answering.listing import Choice, RuleInfo, Sort, list_rules
 from rnnlogic.answering.tables import Listed
 from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.lock import exclusive
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
 from rnnlogic.config import Config, Variant, changed, make_config, preset_for
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
@@ -91,6 +92,20 @@ class RNNLogic:
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
+        with exclusive(run):
+            return self._fit(dataset, run, progress, max_minutes, restart, embeddings, rules, generate)
+
+    def _fit(
+        self,
+        dataset: Any,
+        run: str | Path | None,
+        progress: Progress | None,
+        max_minutes: float | None,
+        restart: bool,
+        embeddings: Given,
+        rules: RuleSource | None,
+        generate: bool | None,
+    ) -> RNNLogic:
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore
 
@@ -363,7 +378,9 @@ class RNNLogic:
         calibration: tuple[Arrays, dict[str, Any]] | None = None,
     ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
-        self._calibration = None if calibration is None else unpack_calibration(*calibration)
+        self._calibration = (
+            None if calibration is None else unpack_calibration(*calibration, dataset.vocab.num_relations)
+        )
         return self
 
 

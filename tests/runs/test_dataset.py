@@ -16,6 +16,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.result import pack_learned
 from rnnlogic.model import RNNLogic
+from rnnlogic.runs.files import write_object
 from rnnlogic.runs.folder import Run
 from tests.family import fake_learn, family, given_rules, tiny_settings, write_family
 
@@ -57,7 +58,7 @@ def test_dataset_and_settings_come_back(tmp_path):
 def test_names_and_facts_that_do_not_belong_together_are_refused(run):
     path = run.folder / "vocabulary.json"
     names = json.loads(path.read_text())
-    path.write_text(json.dumps(names | {"entities": names["entities"][:-1]}))
+    write_object(path, names | {"entities": names["entities"][:-1]})
     with pytest.raises(RNNLogicError, match=r"run: cannot be read \(.* do not fit: .* ids without a name"):
         Run.open(run.folder).dataset()
 
@@ -121,6 +122,6 @@ def test_the_advice_helps(old, tmp_path, monkeypatch):
 
 def test_a_run_of_a_newer_version_is_refused(run):
     path = run.folder / "vocabulary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(RNNLogicError, match=r"another version of rnnlogic \(format 99; this one reads 2\)"):
+    write_object(path, json.loads(path.read_text()) | {"format": 99})
+    with pytest.raises(RNNLogicError, match=r"another version of rnnlogic \(format 99; this one reads 3\)"):
         Run.open(run.folder)

@@ -119,10 +119,9 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
 
 def _print_frontier() -> None:
     from rnnlogic.cli.frontier import HEADERS, frontier_rows
-    from rnnlogic.learning.result import FRONTIER
     from rnnlogic.runs.folder import Run
 
-    arrays = Run.open(FOLDER).load(FRONTIER)
+    arrays = Run.open(FOLDER).frontier()
     if arrays is not None:
         typer.echo("\nThe fewest rules that answer validation questions nearly as well are kept:")
         print_table(list(HEADERS), frontier_rows(arrays))

@@ -209,9 +209,8 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
     from rnnlogic.cli.frontier import frontier_rows
-    from rnnlogic.learning.result import FRONTIER
 
-    arrays = run.load(FRONTIER)
+    arrays = run.frontier()
     return [] if arrays is None else frontier_rows(arrays)
 
 

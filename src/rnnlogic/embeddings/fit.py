@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rnnlogic.base.lock import exclusive
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.checkpoints import Checkpoint
@@ -45,13 +46,26 @@ def fit(
     if folder is None:
         training = train(dataset, settings, threads, None, progress, max_minutes, make_stepper)
         return training.best(settings.margin, threads)
-    folder = Path(folder)
+    with exclusive(folder):
+        return _fit_in(Path(folder), dataset, settings, progress, threads, max_minutes, restart, make_stepper)
+
+
+def _fit_in(
+    folder: Path,
+    dataset: Dataset,
+    settings: RotatESettings,
+    progress: Progress,
+    threads: int | None,
+    max_minutes: float | None,
+    restart: bool,
+    make_stepper: MakeStepper | None,
+) -> RotatE:
     checkpoint = Checkpoint(folder, dataset, settings)
     if restart:
         checkpoint.remove()
         remove_embedding(folder)
     if is_finished(folder):
-        checkpoint.require_same(read_about(folder)["origin"])
+        checkpoint.require_same(read_about(folder).get("origin", {}))
     else:
         training = train(dataset, settings, threads, checkpoint, progress, max_minutes, make_stepper)
         about = _about(dataset, checkpoint.origin, training)

@@ -27,6 +27,7 @@ from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.result import FIGURES, FRONTIER, Learned, Store, pack_learned, unpack_learned
+from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
@@ -48,7 +49,8 @@ def learn(
     `config.generate` the fit uses only these and the rules pinned in the settings.
     """
     edits = edits_of(config, given, dataset.vocab)
-    job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
+    kept = CheckedStore(store, config, dataset.vocab)
+    job = _Job(dataset, config, kept, progress, config.threads or default_threads(), embedding, edits)
     with torch_threads(1):  # torch's sums depend on the number of threads; ours do not
         return job.compact(*job.full(*job.rules(deadline)))
 
@@ -89,9 +91,9 @@ class _Job:
         found = compacted(teacher, self.threads, partial(self.progress, "compact"))
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
-        self.store.save(FRONTIER, pack_frontier(found) | {"full_rules": np.array(len(full.rules))})
         level = found.levels[found.chosen]
         self.note("compact", started, rules=level.rules, valid_mrr=level.mrr, drop=level.drop)
+        self.store.save(FRONTIER, pack_frontier(found) | {"full_rules": np.array(len(full.rules))})
         return Learned(few, *(getattr(full, name)[found.rules] for name in FIGURES))
 
     def learned(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
@@ -176,8 +178,8 @@ class _Job:
                 )
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
-            self.store.save("mined", saved)
             self.note("mined", started, rules=len(rules))
+            self.store.save("mined", saved)
         return unpack_rules(saved), saved["quality"]
 
     def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:
@@ -198,8 +200,8 @@ class _Job:
                 tick=partial(self.progress, "pretrain"),
             )
             saved = pack_generator(generator)
-            self.store.save("pretrained", saved)
             self.note("pretrained", started, loss=fitted.loss)
+            self.store.save("pretrained", saved)
         return with_parameters(generator, saved)
 
     def rounds(self, state: EMState, deadline: float | None) -> RuleGenerator:
@@ -233,7 +235,6 @@ class _Job:
         state, info = em_round(state, graph, self.config, self.threads, tick, self.embedding, self.edits)
         mrr = self.valid_mrr(info.rules, info.weights)
         saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}
-        self.store.save(f"round-{number}", saved)
         self.progress(stage, 1, 1, f"valid MRR {mrr:.4f}")
         self.note(
             "round",
@@ -244,6 +245,7 @@ class _Job:
             loss=info.loss,
             generator_loss=info.generator_loss,
         )
+        self.store.save(f"round-{number}", saved)
         return saved
 
     def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
@@ -258,7 +260,7 @@ class _Job:
         return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
 
     def note(self, stage: str, started: float, **figures: Any) -> None:
-        """Log a stage: its figures and its duration."""
+        """Log a stage: its figures and its duration; before it is kept, so that a kill loses no line."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
 
 
@@ -283,7 +285,12 @@ def with_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]
     """A generator of the same sizes with the parameters that `pack_generator` packed."""
     prefix, other = "generator.", copy.deepcopy(generator)
     state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
-    other.load_state_dict(state)
+    try:
+        other.load_state_dict(state)
+    except RuntimeError as error:
+        raise RNNLogicError(
+            f"the generator of this fit has other sizes than the settings ({error})"
+        ) from None
     return other
 
 

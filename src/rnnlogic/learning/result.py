@@ -9,11 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.predictors.base import Predictor, predictor_class
-from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
+from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 
 FIGURES = ("log_prior", "support", "confidence")
 FRONTIER = "frontier"  # the stage that holds the frontier of a compact model
@@ -78,6 +79,16 @@ class MemoryStore:
     def log(self, record: Mapping[str, Any]) -> None:
         """Note figures of a stage."""
         self.records.append(dict(record))
+
+
+def learned_arrays(config: Config) -> Declaration:
+    """What `pack_learned` gives with these settings."""
+    figures = {
+        "log_prior": Declared("float64", ("rules",), finite=False),
+        "support": Declared("int64", ("rules",), least=0),
+        "confidence": Declared("float64", ("rules",), least=0, most=1.0, finite=False),
+    }
+    return RULE_ARRAYS | figures | predictor_class(config.variant).arrays(config)
 
 
 def pack_learned(learned: Learned) -> Arrays:

@@ -1,12 +1,11 @@
 """The embedding of a fit: given, or trained first; in a run folder, or only in memory. Free of torch.
 
-A run folder keeps no copy of an embedding that lies elsewhere: embedding.json says where it is, and its
-checksum, so that a change is noticed.
+A run folder holds its embedding, so that it needs nothing outside: one that was given is put there, too
+(as a hard link, where the disk allows it). embedding.json has its checksum, so that a change is noticed.
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from rnnlogic.base.types import Progress
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.embeddings.files import checksum, load_embedding, save_embedding
+from rnnlogic.embeddings.files import checksum, copy_embedding, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import settings_for
 from rnnlogic.evaluation.evaluate import Scorer
@@ -69,24 +68,23 @@ def save_with_run(embedding: Scorer, vocab: Vocab, run: Run) -> None:
     if not isinstance(embedding, RotatE):
         raise RNNLogicError(f"a {type(embedding).__name__} cannot be kept in a run folder")
     save_embedding(run.folder / EMBEDDING, embedding, vocab, {})
-    _refer(run, run.folder / EMBEDDING)
+    _refer(run)
 
 
-def _refer(run: Run, folder: Path) -> None:
-    """Note which embedding a run uses; by a relative path if it lies in or beside the run's folder."""
-    folder, own = folder.resolve(), run.folder.resolve()
-    place = os.path.relpath(folder, own) if folder.is_relative_to(own.parent) else folder
-    write_object(run.folder / EMBEDDING_REFERENCE, {"folder": str(place), "sha256": checksum(folder)})
+def _refer(run: Run) -> None:
+    """Note which embedding a run uses."""
+    told = {"folder": EMBEDDING, "sha256": checksum(run.folder / EMBEDDING)}
+    write_object(run.folder / EMBEDDING_REFERENCE, told)
 
 
-def _reference(run: Run) -> tuple[Path, str] | None:
-    """Folder and checksum of the embedding that a run uses; None if there is none (yet)."""
+def _reference(run: Run) -> tuple[str, str] | None:
+    """Place and checksum of the embedding that a run uses; None if there is none (yet)."""
     path = run.folder / EMBEDDING_REFERENCE
     if not path.is_file():
         return None
     values = read_object(path)
     try:
-        return run.folder / str(values["folder"]), str(values["sha256"])
+        return str(values["folder"]), str(values["sha256"])
     except KeyError as error:
         raise unreadable(path, f"{error} is missing") from None
 
@@ -96,8 +94,10 @@ def _stored(run: Run) -> RotatE | None:
     reference = _reference(run)
     if reference is None:
         return None
-    folder, expected = reference
-    if not folder.is_dir():
+    (place, expected), folder = reference, run.folder / EMBEDDING
+    if not folder.is_dir() and place != EMBEDDING:
+        problem = f"lies outside ({place}), and a run may not lead there; copy that folder to {folder}"
+    elif not folder.is_dir():
         problem = "is missing; put it back, or fit again with --restart"
     elif checksum(folder) != expected:
         problem = "was changed; put the old one back, or fit again with --restart"
@@ -147,10 +147,11 @@ def _choose(dataset: Dataset, config: Config, given: Own, run: Run, progress: Pr
         save_with_run(given, dataset.vocab, run)
     elif given is not None:
         load_embedding(given, dataset.vocab)  # shows what is wrong with it before the run depends on it
-        _refer(run, Path(given))
+        copy_embedding(Path(given), run.folder / EMBEDDING)
+        _refer(run)
     else:
         _train(dataset, config, run.folder / EMBEDDING, progress)
-        _refer(run, run.folder / EMBEDDING)
+        _refer(run)
 
 
 def _train(dataset: Dataset, config: Config, folder: Path | None, progress: Progress) -> RotatE:

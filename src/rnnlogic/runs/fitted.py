@@ -5,17 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
-from rnnlogic.runs.files import unreadable
-from rnnlogic.runs.finished import WEIGHTS
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.given import rules_within
 
 
 class Fitted(NamedTuple):
@@ -36,9 +32,4 @@ def load_fitted(folder: str | Path) -> Fitted:
     """The fit in a run folder, which holds or names all that it needs."""
     run = Run.open(folder)
     dataset, config = run.dataset(), run.config()
-    learned = run.learned(embedding_of(run))
-    try:
-        rules_within(learned.rules, dataset.vocab)
-    except RuleError as error:
-        raise unreadable(run.folder / WEIGHTS, error) from None
-    return Fitted(dataset, config, learned, run.calibration())
+    return Fitted(dataset, config, run.learned(embedding_of(run)), run.calibration())
