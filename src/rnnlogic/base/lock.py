@@ -64,6 +64,24 @@ def briefly_locked(file: BinaryIO) -> Iterator[None]:
     yield  # closing the file ends it
 
 
+def inherited_lock(path: Path) -> int | None:
+    """A lock that a child process may inherit and that lasts as long as the child; None if it is held.
+
+    So work is known to be under way even when the process that started it was killed.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except AttributeError:
+        return handle
+    except OSError as error:
+        if error.errno in BUSY:
+            os.close(handle)
+            return None
+    return handle
+
+
 def _taken_if_writable(folder: Path) -> int | None:
     """The lock; None where nobody can write, so that a finished run is still read there."""
     try:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
+from rnnlogic.cli import (
+    answers,
+    check,
+    compare,
+    complete,
+    data,
+    demo,
+    embed,
+    evaluate,
+    fit,
+    mine,
+    reproduce,
+    rules,
+)
+from rnnlogic.cli.output import echo
+from rnnlogic.cli.safety import SafeGroup, polite
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
     epilog="Example: rnnlogic fit umls -o runs/umls",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    cls=SafeGroup,
 )
 app.add_typer(data.app, name="data")
 app.command("fit", epilog="Example: rnnlogic fit umls -o runs/umls")(fit.fit)
@@ -36,22 +50,31 @@ app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
 app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
+app.command("check", epilog="Example: rnnlogic check runs/umls")(check.check)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rnnlogic {version('rnnlogic')}")
+        echo(f"rnnlogic {version('rnnlogic')}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
+    context: typer.Context,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    no_verify: Annotated[
+        bool,
+        typer.Option("--no-verify", help="Do not compare files of runs with their checksums."),
+    ] = False,
 ) -> None:
-    pass
+    from rnnlogic.base.sealed import verification
+
+    del show_version  # its callback has done it
+    context.with_resource(verification(not no_verify))
 
 
 def main() -> None:
@@ -59,8 +82,5 @@ def main() -> None:
 
     Typer itself handles Ctrl-C (exit code 130) and a reader that closes our output early.
     """
-    try:
+    with polite():
         app()
-    except RNNLogicError as problem:
-        typer.echo(f"error: {problem}", err=True)
-        sys.exit(2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import textwrap
 from collections.abc import Iterable
@@ -15,9 +14,10 @@ import typer
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
+from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, ExcelSafe, GraphOption, RunFolder
+from rnnlogic.cli.output import echo, print_json, print_row, print_table
 
 if TYPE_CHECKING:
     from rnnlogic.answering.answers import Answer
@@ -50,6 +50,7 @@ def predict(
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
     ] = KnownChoice.drop,
     graph: GraphOption = None,
+    excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict missing facts: the best answers of (head, relation, ?), with probabilities.
@@ -67,13 +68,13 @@ def predict(
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
     wanted = _read_queries(queries, vocab)
     if not as_json:
-        typer.echo("\t".join(COLUMNS))
+        print_row(COLUMNS)
     for start in range(0, len(wanted), BLOCK):
         block = wanted[start : start + BLOCK]
         for query, answers in zip(
             block, model.predict_many(block, top, evidence.value, known.value), strict=True
         ):
-            _print_lines(query, answers, as_json)
+            _print_lines(query, answers, as_json, excel_safe)
 
 
 def explain(
@@ -111,7 +112,7 @@ def explain(
         print_json(told.as_dict())
     else:
         for line in told.lines(everything, _width()):
-            typer.echo(line)
+            echo(line)
     if page is not None:
         _write(page, told.page())
 
@@ -126,7 +127,7 @@ def _write(path: Path, text: str) -> None:
         write_atomically(path, text)
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror})", str(path)) from None
-    typer.echo(f"page written to {path}", err=True)
+    echo(f"page written to {path}", err=True)
 
 
 def _query(head: str | None, relation: str | None, tail: str | None, vocab: Vocab) -> Query:
@@ -178,9 +179,9 @@ def _print_answers(
         print_json(_as_dict(query, answers))
         return
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
-    typer.echo(f"({query[0]}, {query[1]}, ?){left_out}")
+    echo(f"({query[0]}, {query[1]}, ?){left_out}")
     if not answers:
-        typer.echo("  no rule reaches an answer")
+        echo("  no rule reaches an answer")
         return
     rows = [[i, a.label, shown(a.probability), a.score] for i, a in enumerate(answers, 1)]
     headers = ["rank", "answer", "probability", "score"]
@@ -188,16 +189,17 @@ def _print_answers(
         headers.append("known")
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)
-    typer.echo("\n" + "\n".join(textwrap.wrap(meaning, _width())))
+    echo("\n" + "\n".join(textwrap.wrap(meaning, _width())))
 
 
-def _print_lines(query: Query, answers: list[Answer], as_json: bool) -> None:
+def _print_lines(query: Query, answers: list[Answer], as_json: bool, excel_safe: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(_as_dict(query, answers), ensure_ascii=False))
+        print_json(_as_dict(query, answers), indent=None)
         return
+    asked = [cell(name, excel_safe) for name in query]
     for rank, answer in enumerate(answers, 1):
         numbers = f"{answer.score:.6g}", f"{answer.probability:.6g}", str(int(answer.is_known))
-        typer.echo("\t".join([*query, str(rank), answer.entity, *numbers]))
+        print_row([*asked, str(rank), cell(answer.entity, excel_safe), *numbers])
 
 
 def _as_dict(query: Query, answers: list[Answer]) -> dict[str, object]:

@@ -11,7 +11,7 @@ import typer
 
 from rnnlogic.cli.evaluate import SplitChoice
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ def compare(
 
 
 def _print_comparison(result: Comparison, run_a: Path, run_b: Path) -> None:
-    typer.echo(f"A: {run_a}\nB: {run_b}")
-    typer.echo(
+    echo(f"A: {run_a}\nB: {run_b}")
+    echo(
         f"{result.dataset}, {result.split} facts, evidence {result.evidence}: {result.queries:,} queries,"
         f" {result.facts:,} facts, {result.samples:,} bootstrap samples, 95 % intervals"
     )
     print_table(METRIC_HEADERS, [_rounded(astuple(row)) for row in result.metrics])
-    typer.echo(f"queries: A wins {result.wins:,}, ties {result.ties:,}, B wins {result.losses:,}\n")
+    echo(f"queries: A wins {result.wins:,}, ties {result.ties:,}, B wins {result.losses:,}\n")
     print_table(RELATION_HEADERS, [_rounded(astuple(row)) for row in result.relations])
 
 

@@ -12,8 +12,8 @@ import typer
 
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, ExcelSafe, GraphOption, RunFolder
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def complete(
     most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    excel_safe: ExcelSafe = False,
     as_json: AsJson = False,
 ) -> None:
     """Complete a graph: write the most probable facts that it does not hold, each with a reason.
@@ -49,7 +50,7 @@ def complete(
     model, started = load_model(run, graph), time.monotonic()
     with stoppable(f"{output} was not written"), StageProgress() as progress:
         facts = model.complete(relation, min_probability, most, evidence.value, progress)
-        written, level = write_facts(output, facts), model.level(evidence.value)
+        written, level = write_facts(output, facts, excel_safe), model.level(evidence.value)
     seconds = time.monotonic() - started
     if as_json:
         print_json(_summary(output, written, evidence, seconds) | {"calibration": level.as_dict()})
@@ -76,8 +77,8 @@ def _print(
         rows = [[shown(fact.probability), fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
-    typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
-    typer.echo("\n" + "\n".join(textwrap.wrap(level.sentence(), get_terminal_size().columns)))
+    echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
+    echo("\n" + "\n".join(textwrap.wrap(level.sentence(), get_terminal_size().columns)))
     table = level.reliability.table()
     if table:
         print_table(list(table[0]), [list(row.values()) for row in table])

@@ -10,7 +10,7 @@ import typer
 
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ def evaluate(
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.
     """
+    from rnnlogic.runs.files import RunError
     from rnnlogic.runs.folder import Run
 
     model = load_model(run, graph)
@@ -68,23 +69,26 @@ def evaluate(
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
-    Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
         print_json(report.as_dict(relations) | transfer)
-        return
-    print_report(report)
-    if relations:
-        typer.echo()
+    else:
+        print_report(report)
+    if relations and not as_json:
+        echo()
         _print_relations(report)
+    try:
+        Run.open(run).save_report(name, report.as_dict() | transfer)
+    except RunError as problem:
+        echo(f"note: the report could not be kept: {problem}", err=True)
 
 
 def print_report(report: Report) -> None:
     """Print the metrics by side and by tie rule."""
-    typer.echo(
+    echo(
         f"{report.dataset}, {report.split} facts, evidence {report.evidence}: "
         f"{report.queries:,} queries in {report.seconds:.1f} s"
     )
-    typer.echo(f"each {report.protocol}")
+    echo(f"each {report.protocol}")
     rows = report.table()
     print_table(list(rows[0]), [[_rounded(value) for value in row.values()] for row in rows])
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
@@ -22,8 +23,9 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_pairs, print_table
+from rnnlogic.cli.output import echo, print_json, print_pairs, print_table
 from rnnlogic.cli.progress import StageProgress
+from rnnlogic.cli.safety import exit_code
 
 if TYPE_CHECKING:
     from rnnlogic.config import Config
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
     from rnnlogic.learning.given import GivenRules
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
-
-STOPPED = 130  # exit code of Ctrl-C
 
 
 def fit(
@@ -81,6 +81,9 @@ def fit(
         float | None, typer.Option(help="Start no EM round after this many minutes.", min=0)
     ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
+    redo_damaged: Annotated[
+        bool, typer.Option("--redo-damaged", help="Do finished stages again whose files are damaged.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
@@ -93,6 +96,8 @@ def fit(
     settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
+    if redo_damaged:
+        print_redone(output)
     with stoppable("run the same command again to resume"):
         model, was_finished = fit_run(
             dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
@@ -120,7 +125,7 @@ def fit_run(
 
     was_finished = not restart and Run.exists(folder) and Run.open(folder).finished
     if Run.exists(folder) and not was_finished and not restart:
-        typer.echo(f"resuming the fit in {folder}", err=True)
+        echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
         model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules, generate)
@@ -130,12 +135,12 @@ def fit_run(
 
 @contextmanager
 def stoppable(message: str) -> Iterator[None]:
-    """Ctrl-C inside the block prints a message and exits."""
+    """Ctrl-C, SIGTERM or SIGHUP inside the block print a message and exit."""
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; {message}", err=True)
-        raise typer.Exit(STOPPED) from None
+    except KeyboardInterrupt as stop:
+        echo(f"stopped; {message}", err=True)
+        raise typer.Exit(exit_code(stop)) from None
 
 
 def _settings(
@@ -179,7 +184,7 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     given = read_given(source, dataset.vocab)
     banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
     for note in (*given.notes, *[f"{source}: {banned:,} rules are banned and left out"] * (banned > 0)):
-        typer.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     return given
 
 
@@ -217,22 +222,22 @@ def _frontier(run: Run) -> list[list[Any]]:
 def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool) -> None:
     folder = summary["run"]
     if was_finished:
-        typer.echo(f"{folder} is already finished; nothing was changed (use --restart to fit again)")
+        echo(f"{folder} is already finished; nothing was changed (use --restart to fit again)")
     metrics = summary["valid"] or {}
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
     if summary["frontier"]:
         from rnnlogic.cli.frontier import HEADERS
 
-        typer.echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
+        echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])
     head, relation, tail = map(quote, _example(model))
-    typer.echo("\nNext steps")
-    typer.echo(f"  rnnlogic evaluate {folder}")
-    typer.echo(f"  rnnlogic rules {folder} --top 3")
-    typer.echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
-    typer.echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
-    typer.echo(f"  rnnlogic complete {folder} -o new_facts.tsv")
+    echo("\nNext steps")
+    echo(f"  rnnlogic evaluate {folder}")
+    echo(f"  rnnlogic rules {folder} --top 3")
+    echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
+    echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
+    echo(f"  rnnlogic complete {folder} -o new_facts.tsv")
 
 
 def _example(model: RNNLogic) -> tuple[str, str, str]:

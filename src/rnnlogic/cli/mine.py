@@ -18,7 +18,7 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def mine(
         return
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
     print_table(COLUMNS, [[row[name] for name in COLUMNS] for row in best])
-    typer.echo(f"{len(rows):,} rules written to {output}")
+    echo(f"{len(rows):,} rules written to {output}")
 
 
 def _settings(max_length: int | None, top: int | None, smoothing: float | None, seed: int | None) -> Config:

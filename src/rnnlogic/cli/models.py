@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
+from rnnlogic.cli.output import echo
 
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
@@ -21,5 +21,5 @@ def load_model(run: Path, graph: str | None) -> RNNLogic:
     moved = model.on(graph)
     notes = [] if moved.transfer is None else moved.transfer.lines()
     for line in [*moved.dataset.report.lines(), *notes]:
-        typer.echo(f"note: {line}", err=True)
+        echo(f"note: {line}", err=True)
     return moved

@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 import typer
 
+from rnnlogic.base.text import json_text, printable, visible
 
-def print_json(value: Any) -> None:
+
+def echo(text: str = "", err: bool = False) -> None:
+    """Print text for people; nothing in it steers the terminal. All commands print through this module."""
+    typer.echo(visible(text), err=err)
+
+
+def print_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON, with nothing else around it."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_text(value, indent))
+
+
+def print_row(cells: Sequence[str]) -> None:
+    """Print a line of columns separated by tabs; exact in a pipe or a file, safe on a terminal."""
+    line = "\t".join(cells)
+    typer.echo(visible(line) if sys.stdout.isatty() else line.encode("utf-8", "backslashreplace"))
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
     """Print rows under headers; columns of numbers are right-aligned."""
     if title:
-        typer.echo(title)
+        echo(title)
     texts = [[_text(value) for value in row] for row in rows]
     numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
     if sys.stdout.isatty():
@@ -31,15 +43,15 @@ def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
     """Print names and values, one pair per line, values aligned."""
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
-        typer.echo(f"{name:<{width}}  {_text(value)}")
+        echo(f"{name:<{width}}  {_text(value)}")
 
 
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return (
-        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
-    )
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return printable(str(value))
 
 
 def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
@@ -61,4 +73,4 @@ def _print_plain(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric:
     for row in (headers, *rows):
         cells = zip(row, widths, numeric, strict=True)
         line = "  ".join(f"{cell:>{width}}" if right else f"{cell:<{width}}" for cell, width, right in cells)
-        typer.echo(line.rstrip())
+        echo(line.rstrip())

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import Protocol
 
-import typer
+from rnnlogic.cli.output import echo
 
 LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
 
@@ -99,7 +99,7 @@ class _Lines:
         self._line = f"{stage}: {done}/{total}, {seconds:.0f} s{f', {note}' if note else ''}"
         if now - self._printed > LINE_EVERY:
             left = f", about {seconds * (total - done) / done:.0f} s left" if 0 < done < total else ""
-            typer.echo(self._line + left, err=True)
+            echo(self._line + left, err=True)
             self._printed = now
 
     def stop(self) -> None:
@@ -107,5 +107,5 @@ class _Lines:
 
     def _flush(self) -> None:
         if self._line:
-            typer.echo(self._line, err=True)
+            echo(self._line, err=True)
         self._line = ""

@@ -7,6 +7,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -14,8 +15,10 @@ from typing import Any, BinaryIO
 from rnnlogic.answering.completion.complete import NewFact
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.text import cell
 from rnnlogic.rules.programs.sparql import iri
 
+SPREADSHEETS = (".tsv", ".csv")
 COLUMNS = ("head", "relation", "tail", "probability", "rule", "path")
 PARQUET_TYPES = {name: "DOUBLE" if name == "probability" else "VARCHAR" for name in COLUMNS}
 
@@ -30,8 +33,11 @@ def check_output(path: Path) -> None:
         _import_duckdb(path)
 
 
-def write_facts(path: Path, facts: Iterable[NewFact]) -> list[NewFact]:
-    """Write facts as they come, in the format of the file's ending; gives them back."""
+def write_facts(path: Path, facts: Iterable[NewFact], excel_safe: bool = False) -> list[NewFact]:
+    """Write facts as they come, in the format of the file's ending; gives them back.
+
+    `excel_safe` puts a ' before names in .tsv and .csv files that a spreadsheet would take for a formula.
+    """
     check_output(path)
     written: list[NewFact] = []
 
@@ -40,20 +46,29 @@ def write_facts(path: Path, facts: Iterable[NewFact]) -> list[NewFact]:
             written.append(fact)
             yield fact
 
+    def shielded(new: Iterator[NewFact]) -> Iterator[NewFact]:
+        return map(_shielded, new) if excel_safe and path.suffix in SPREADSHEETS else new
+
     try:
-        write_atomically(path, lambda file: _WRITERS[path.suffix](path, noted(), file))
+        write_atomically(path, lambda file: _WRITERS[path.suffix](path, shielded(noted()), file))
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror or error})", path) from None
     return written
+
+
+def _shielded(fact: NewFact) -> NewFact:
+    head, relation, tail = (cell(name, True) for name in (fact.head, fact.relation, fact.tail))
+    rule, path = (text and cell(text, True) for text in (fact.rule, fact.path))
+    return replace(fact, head=head, relation=relation, tail=tail, rule=rule, path=path)
 
 
 def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
     file.write(("\t".join(COLUMNS) + "\n").encode())
     for fact in facts:
         cells = _cells(fact)
-        for cell in cells:
-            if set(cell) & set("\t\r\n"):
-                problem = f"{cell!r} holds a tab or a line break, which .tsv cannot express; .jsonl can"
+        for text in cells:
+            if set(text) & set("\t\r\n"):
+                problem = f"{text!r} holds a tab or a line break, which .tsv cannot express; .jsonl can"
                 raise DataError(problem, path)
         file.write(("\t".join(cells) + "\n").encode())
 
