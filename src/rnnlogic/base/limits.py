@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
+import zlib
 from typing import BinaryIO, cast
 
 from rnnlogic.base.errors import DataError, RNNLogicError
@@ -56,7 +58,10 @@ class _Limited(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         """Read some bytes."""
-        data = self._file.read(len(memoryview(buffer)))  # type: ignore[arg-type]
+        try:
+            data = self._file.read(len(memoryview(buffer)))  # type: ignore[arg-type]
+        except zlib.error as problem:  # like all other damage, so that every reader knows it
+            raise gzip.BadGzipFile(str(problem)) from None
         self._left -= len(data)
         if self._left < 0:
             raise beyond("expansion", self._place)
