@@ -1,4 +1,4 @@
-"""The short form of the campaign: a few trials of every attack on one variant; `make torture` does the rest."""
+"""The short form of the campaign: some trials of every attack on one variant; `make torture` does more."""
 
 import pytest
 
