@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.fit import fit_run, stoppable
-from rnnlogic.cli.output import echo, print_pairs, print_table
+from rnnlogic.cli.output import echo, print_pairs, print_table, print_title
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explain import Explanation
@@ -69,7 +69,7 @@ def _config(dataset: Dataset, fast: bool) -> Config:
 
 def _print_title(text: str) -> None:
     echo()
-    typer.secho(text, bold=True)
+    print_title(text)
     echo()
 
 

@@ -16,6 +16,11 @@ def echo(text: str = "", err: bool = False) -> None:
     typer.echo(visible(text), err=err)
 
 
+def print_title(text: str) -> None:
+    """Print a line that stands out."""
+    typer.secho(visible(text), bold=True)
+
+
 def print_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON, with nothing else around it."""
     typer.echo(json_text(value, indent))
