@@ -1,6 +1,7 @@
 # Everything runs from one virtual environment in .venv, made here.
 #   make demo   install, then learn and reason on the embedded UMLS graph
 #   make test   install with test tools, then ruff, mypy and pytest
+#   make torture  install with test tools, then kills, damage, hostile input and broken disks for MINUTES
 #   make bench  install, then the grounding benchmark (about 5 minutes)
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,7 +9,9 @@ BIN := .venv/bin
 DATA ?= $(if $(RNNLOGIC_DATA),$(RNNLOGIC_DATA),../shared/data)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test lint bench clean
+MINUTES ?= 30
+
+.PHONY: install demo test lint bench torture clean
 
 install: .venv/installed
 demo: .venv/installed
@@ -22,6 +25,10 @@ test: .venv/installed-dev
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/grounding.py --data $(DATA)
+
+torture: .venv/installed-dev
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) --json build/torture.json
+	$(BIN)/python -m tests.torture.page build/torture.json docs/reliability.md
 
 $(BIN)/python:
 	$(PYTHON) -m venv .venv

@@ -75,6 +75,7 @@ def main() -> None:
     if options.json is not None:
         about = {"minutes": options.minutes, "seed": options.seed, "python": platform.python_version()}
         about["cpu_seconds"] = round(time.process_time() - started)
+        options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
     if any(row[kind] for row in rows for kind in BAD):
         raise SystemExit(1)
