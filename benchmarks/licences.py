@@ -12,12 +12,18 @@ NAME = re.compile(r"[A-Za-z0-9._-]+")
 EXTRA = re.compile(r"""extra == ['"](\w+)['"]""")
 
 
+def _first(values: list[str] | None) -> str:
+    return values[0] if values else ""
+
+
 def licence(package: str) -> str:
     about = metadata(package)
     kinds = [kind for kind in about.get_all("Classifier") or [] if kind.startswith("License")]
     classified = [kind.rpartition(" :: ")[2] for kind in kinds]
-    stated = about.get("License-Expression") or ", ".join(c for c in classified if c != "OSI Approved")
-    return stated or (about.get("License") or "not stated").splitlines()[0][:60]
+    stated = _first(about.get_all("License-Expression")) or ", ".join(
+        c for c in classified if c != "OSI Approved"
+    )
+    return stated or (_first(about.get_all("License")) or "not stated").splitlines()[0][:60]
 
 
 def rows() -> list[str]:
