@@ -60,7 +60,7 @@ def test_missing_and_broken_files_are_errors(folder, tmp_path):
     write_file(folder / "embedding.safetensors", b"half")
     with pytest.raises(EmbeddingError, match="copied whole"):
         load_embedding(folder, VOCAB)
-    write_file(folder / "about.json", '{"format": 2, "rnnlogic": "9.0"}')
+    write_file(folder / "about.json", '{"format": 3, "rnnlogic": "9.0"}')
     with pytest.raises(EmbeddingError, match=r"made by rnnlogic 9\.0"):
         load_embedding(folder, VOCAB)
 

@@ -51,6 +51,7 @@ class Declared(NamedTuple):
     finite: bool = True  # else NaN and infinity may occur
     points_into: str | None = None  # rises from 0 to the length of that array
     optional: bool = False
+    other_shape: tuple[Size, ...] | None = None  # one of another rank that it may have instead
 
 
 Declaration = dict[str, Declared]  # by name; `*` in a name stands for anything
@@ -137,7 +138,8 @@ def _require_declared(entries: Mapping[str, _Entry], declaration: Declaration, s
 
 
 def _require_form(name: str, entry: _Entry, wanted: Declared, sizes: dict[str, int]) -> None:
-    shape = wanted.shape
+    is_other = wanted.other_shape is not None and len(entry.shape) == len(wanted.other_shape)
+    shape = wanted.other_shape if is_other else wanted.shape
     fits = entry.dtype == wanted.dtype and (shape is None or len(shape) == len(entry.shape))
     for size, found in zip(shape or (), entry.shape, strict=False):
         if isinstance(size, str) and size.isidentifier() and size not in sizes:

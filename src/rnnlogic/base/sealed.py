@@ -22,7 +22,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.lock import briefly_locked
 
 MANIFEST = "manifest.jsonl"
-DEPTH = 2  # a file lies in the folder of its manifest or in a folder there
+DEPTH = 3  # a file lies in the folder of its manifest, in a folder there, or in one inside that
 PIECE = 1 << 20
 _checking = True
 
@@ -204,15 +204,11 @@ def _end_of_lines(file: BinaryIO, end: int) -> int:
 
 
 def _refuse_link(path: Path) -> None:
-    """Neither the file nor the folder that it lies in below the manifest's may be a link."""
-    for place in (path, *(parent for parent in list(path.parents)[: DEPTH - 1] if _is_inner(parent))):
+    """Neither the file nor the folders that it lies in below the manifest's may be links."""
+    for place in (path, *(parent for parent in list(path.parents)[: DEPTH - 1] if folder_of(parent))):
         try:
             mode = place.lstat().st_mode
         except OSError:
             continue
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
             raise SealedError(place, "is a link or no file; nothing is read or written through it")
-
-
-def _is_inner(folder: Path) -> bool:
-    return (folder.parent / MANIFEST).is_file()

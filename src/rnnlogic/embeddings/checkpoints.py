@@ -10,35 +10,24 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays
+from rnnlogic.base.arrays import WrongArraysError, parse_arrays
 from rnnlogic.base.lock import LOCK
 from rnnlogic.base.sealed import MANIFEST, refuse_links
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError, begin_folder, read_file, write_file
-from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.embeddings.step import Parameters, Table
-from rnnlogic.embeddings.train import Training
+from rnnlogic.embeddings.train import BEST, Method, Training
 
 CHECKPOINT = "checkpoint.safetensors"
-BEST = ("best_entity", "best_phase")
-DECLARED: Declaration = {
-    **{f"entity.{name}": Declared("float32", ("E", "2*dim")) for name in ("values", "mean", "square")},
-    **{f"phase.{name}": Declared("float32", ("R", "dim")) for name in ("values", "mean", "square")},
-    "entity.updates": Declared("int32", ("E",), least=0),
-    "phase.updates": Declared("int32", ("R",), least=0),
-    "best_entity": Declared("float32", ("E", "2*dim"), optional=True),
-    "best_phase": Declared("float32", ("R", "dim"), optional=True),
-}
 
 
 class Checkpoint:
     """The checkpoint in a folder; it belongs to one dataset and one set of settings."""
 
-    def __init__(self, folder: Path, dataset: Dataset, settings: RotatESettings) -> None:
-        self._folder, self._path = folder, folder / CHECKPOINT
-        self._origin = {"settings": settings.model_dump(), "data": fingerprint(dataset)}
+    def __init__(self, folder: Path, dataset: Dataset, method: Method) -> None:
+        self._folder, self._path, self._method = folder, folder / CHECKPOINT, method
+        self._origin = {"settings": method.settings.model_dump(), "data": fingerprint(dataset)}
         vocab = dataset.vocab
-        self._sizes = {"E": vocab.num_entities, "R": vocab.num_relations, "dim": settings.dim}
+        self._sizes = {"E": vocab.num_entities, "R": vocab.num_relations, "dim": method.settings.dim}
 
     def load(self) -> Training | None:
         """The training kept so far, if any; an error if its data or settings differ."""
@@ -50,22 +39,21 @@ class Checkpoint:
         try:
             about = json.loads(parse_arrays(data).metadata["training"])
             self.require_same(about["origin"])  # first: with other settings the arrays have other sizes
-            arrays = parse_arrays(data, DECLARED, self._sizes).arrays
+            arrays = parse_arrays(data, self._method.declared, self._sizes).arrays
             step, seconds, history = int(about["step"]), float(about["seconds"]), list(about["history"])
         except (WrongArraysError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise EmbeddingError(self._path, f"cannot be read ({error}); remove it to start over") from None
-        tables = [Table(*(arrays[f"{kind}.{name}"] for name in Table._fields)) for kind in Parameters._fields]
-        best = {name: arrays.get(name) for name in BEST}
-        return Training(Parameters(*tables), step, seconds, history=history, **best)
+        best = {name.removeprefix(BEST): a for name, a in arrays.items() if name.startswith(BEST)}
+        return Training(self._method.restored(arrays), step, seconds, best or None, history)
 
     def save(self, training: Training) -> None:
         """Keep a training; it replaces the one kept before."""
         arrays = {
             f"{kind}.{name}": array
-            for kind, table in zip(Parameters._fields, training.parameters, strict=True)
-            for name, array in zip(Table._fields, table, strict=True)
+            for kind, table in training.parameters._asdict().items()
+            for name, array in table._asdict().items()
         }
-        arrays |= {name: array for name in BEST if (array := getattr(training, name)) is not None}
+        arrays |= {BEST + name: array for name, array in (training.best_values or {}).items()}
         about = {
             "origin": self._origin,
             "step": training.step,

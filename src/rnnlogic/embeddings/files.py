@@ -1,8 +1,8 @@
 """Embeddings as a folder of arrays, names and origin; the authors' checkpoints.
 
-embedding.safetensors  entity [E, 2D], phase [R, D]
+embedding.safetensors  entity [E, 2D]; RotatE: phase [R, D]; ComplEx: relation [2R, 2D]
 names.json             entities and relations, in the order of the rows
-about.json             margin, settings, versions; written last, so it marks a finished training
+about.json             model, margin (RotatE), settings, versions; written last: training is finished
 """
 
 from __future__ import annotations
@@ -31,14 +31,20 @@ from rnnlogic.base.sealed import (
     write_sealed,
 )
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.embeddings.base import Embedding
+from rnnlogic.embeddings.complex import ComplEx
 from rnnlogic.embeddings.rotate import RotatE
 
-FORMAT = 1
+MODELS: dict[str, type[Embedding]] = {"RotatE": RotatE, "ComplEx": ComplEx}
+CONSTANTS: dict[str, tuple[str, ...]] = {"RotatE": ("margin",), "ComplEx": ()}
+FORMAT = 2  # the newest that can be read
+FORMATS = {"RotatE": 1, "ComplEx": 2}  # what is written
 ARRAYS, NAMES, ABOUT = "embedding.safetensors", "names.json", "about.json"
 FILES = (MANIFEST, ARRAYS, NAMES, ABOUT)
-DECLARED: Declaration = {
-    "entity": Declared("float32", ("entities", "2*dim")),
-    "phase": Declared("float32", ("relations", "dim")),
+_ENTITY: Declaration = {"entity": Declared("float32", ("entities", "2*dim"))}
+DECLARED: dict[str, Declaration] = {
+    "RotatE": _ENTITY | {"phase": Declared("float32", ("relations", "dim"))},
+    "ComplEx": _ENTITY | {"relation": Declared("float32", ("2*relations", "2*dim"))},
 }
 
 
@@ -49,16 +55,16 @@ class EmbeddingError(RNNLogicError):
         super().__init__(f"{path}: {problem}")
 
 
-def save_embedding(folder: str | Path, embedding: RotatE, vocab: Vocab, about: dict[str, Any]) -> None:
-    """Write arrays, names and `about`, with the margin; every file appears whole, about.json last."""
+def save_embedding(folder: str | Path, embedding: Embedding, vocab: Vocab, about: dict[str, Any]) -> None:
+    """Write arrays, names and `about`; every file appears whole, about.json last."""
     folder = Path(folder)
     begin_folder(folder)
-    arrays = {"entity": embedding.entity, "phase": embedding.phase}
-    packed = to_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    packed = to_safetensors({name: np.ascontiguousarray(array) for name, array in embedding.arrays.items()})
     names = {"entities": vocab.entities, "relations": vocab.relations}
     write_file(folder / ARRAYS, packed)
     write_file(folder / NAMES, json.dumps(names, ensure_ascii=False, indent=1) + "\n")
-    facts = {"format": FORMAT, **about, "model": "RotatE", "dim": embedding.dim, "margin": embedding.margin}
+    model = embedding.model
+    facts = {"format": FORMATS[model], **about, "model": model, "dim": embedding.dim, **embedding.constants}
     write_file(folder / ABOUT, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 
 
@@ -95,7 +101,7 @@ def copy_embedding(source: Path, target: Path) -> None:
         raise _unwritable(target, error) from None
 
 
-def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[RotatE, dict[str, Any]]:
+def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[Embedding, dict[str, Any]]:
     """The embedding, its rows matched by name to `vocab`, and the contents of about.json."""
     folder = Path(folder)
     if folder.is_dir():
@@ -105,13 +111,21 @@ def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[RotatE, dict[str, 
     sizes = {kind: len(listed) for kind, listed in names.items()} | {
         "dim": _number(folder, about, "dim", int)
     }
+    model = str(about.get("model"))
+    if model not in MODELS:
+        raise EmbeddingError(folder, f"holds a {model}; known are {', '.join(MODELS)}")
+    for key in CONSTANTS[model]:
+        _number(folder, about, key, float)
     try:
-        arrays = parse_arrays(read_file(folder / ARRAYS), DECLARED, sizes).arrays
+        arrays = parse_arrays(read_file(folder / ARRAYS), DECLARED[model], sizes).arrays
     except WrongArraysError as error:
         raise EmbeddingError(folder / ARRAYS, f"cannot be read ({error}); was it copied whole?") from None
+    kind = MODELS[model]
     entity = arrays["entity"][_rows("entity", names["entities"], vocab.entities, folder)]
-    phase = arrays["phase"][_rows("relation", names["relations"], vocab.relations, folder)]
-    return RotatE(entity, phase, float(_number(folder, about, "margin", float))), about
+    rows = np.array(_rows("relation", names["relations"], vocab.relations, folder), np.int64)
+    relation, number = arrays[kind.relation_array], len(names["relations"])
+    inverses = [rows + first for first in range(number, len(relation), number)]  # with rows of their own
+    return kind.of_arrays(entity, relation[np.concatenate([rows, *inverses])], about), about
 
 
 def is_finished(folder: str | Path) -> bool:
@@ -120,7 +134,7 @@ def is_finished(folder: str | Path) -> bool:
 
 
 def read_about(folder: str | Path) -> dict[str, Any]:
-    """The contents of about.json: margin, dim, settings, versions, minutes, validation MRR."""
+    """The contents of about.json: model, dim, settings, versions, minutes, validation MRR."""
     about = _read_json(Path(folder) / ABOUT)
     if _number(Path(folder), {"format": 0} | about, "format", int) > FORMAT:
         raise EmbeddingError(

@@ -7,7 +7,7 @@ Chunks do not depend on the number of threads, and neither do results.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.candidates import Candidates, Scored
 from rnnlogic.grounding.features import FEATURE_CODES
+from rnnlogic.grounding.sampling import kernels as sampled
+from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -54,6 +56,7 @@ class Grounding:
     entity: NDArray[np.int32]  # [n]
     count: NDArray[Any]  # [n] int32, or int64 where 32 bits might not hold a count
     num_entities: int
+    cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
 
     def __len__(self) -> int:
         return len(self.entity)
@@ -108,7 +111,7 @@ class _Ready(NamedTuple):
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """Queries of one relation; `hidden` is -1 where nothing is hidden."""
 
     positions: NDArray[np.int64]
@@ -116,12 +119,13 @@ class _Batch(NamedTuple):
     heads: NDArray[np.int32]
     hidden: NDArray[np.int32]
 
-    def halves(self) -> tuple[_Batch, _Batch]:
+    def halves(self) -> tuple[Batch, Batch]:
+        """The first and the second half of the queries."""
         middle = len(self.positions) // 2
         first, second = slice(None, middle), slice(middle, None)
         return (
-            _Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
-            _Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
+            Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
+            Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
         )
 
 
@@ -129,7 +133,8 @@ class Grounder:
     """Rules prepared for one graph.
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
-    (head, relation, hidden) is hidden in both directions while its own query is grounded.
+    (head, relation, hidden) is hidden in both directions while its own query is grounded. On large graphs
+    a budget bounds the work of a query; counts are then right on average.
     """
 
     def __init__(
@@ -139,6 +144,7 @@ class Grounder:
         threads: int | None = None,
         chunk_queries: int = CHUNK_QUERIES,
         chunk_results: int = CHUNK_RESULTS,
+        budget: Budget | None = None,
     ) -> None:
         used = max(rules.heads.max(initial=0), rules.body.max(initial=0))
         if used >= 2 * graph.num_relations:
@@ -149,6 +155,8 @@ class Grounder:
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results
         self._chunk_queries = chunk_queries
+        budget = budget or default_budget(graph)
+        self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
 
     def ground(
@@ -158,7 +166,7 @@ class Grounder:
 
         `relations` and `hidden` may be one number for all queries; relations without rules yield no chunk.
         """
-        batches = self._batches(heads, relations, hidden)
+        batches = self.batches(heads, relations, hidden)
         for parts in map_ordered(_ground, batches, self, self.threads, _results, self._chunk_results):
             yield from parts
 
@@ -174,7 +182,7 @@ class Grounder:
         rule_weights = np.asarray(weights, np.float64)
         if rule_weights.shape != (len(self.rules),) or not np.isfinite(rule_weights).all():
             raise ValueError(f"weights must be {len(self.rules)} finite numbers")
-        batches, shared = self._batches(heads, relations, hidden), (self, rule_weights, feature)
+        batches, shared = self.batches(heads, relations, hidden), (self, rule_weights, feature)
         for parts in map_ordered(_score, batches, shared, self.threads, _candidates, self._chunk_results):
             yield from parts
 
@@ -188,7 +196,8 @@ class Grounder:
         """The rules of a relation as a trie; built once."""
         return self._ready.get(relation, lambda: _prepare(self.graph, self.rules, relation))
 
-    def _batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Batch]:
+    def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:
+        """The queries in units of work for `ground_batch`, large ones first."""
         head = np.atleast_1d(np.asarray(heads, np.int32))
         relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
         answer = np.broadcast_to(np.asarray(-1 if hidden is None else hidden, np.int32), head.shape)
@@ -201,7 +210,7 @@ class Grounder:
             self.ready(int(relation[block[0]]))
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
-                batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
+                batches.append(Batch(part, int(relation[part[0]]), head[part], answer[part]))
         # Large batches first, so that no thread is left alone with one at the end.
         batches.sort(key=lambda batch: -len(batch.positions) * len(self.rules.by_head(batch.relation)))
         return batches
@@ -212,9 +221,11 @@ class Grounder:
         if len(head) and not (relation.min() >= 0 and relation.max() < 2 * self.graph.num_relations):
             raise ValueError(f"relations must lie in 0..{2 * self.graph.num_relations - 1}")
 
-    def ground_batch(self, batch: _Batch) -> list[Grounding]:
+    def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
         ids, trie, dtype = self.ready(batch.relation)
+        if self.budget is not None:
+            return self._ground_within(batch, ids, trie, self.budget)
         if dtype == np.float64:
             self._refuse_overflow(batch, trie)
             dtype = np.dtype(np.int64)
@@ -224,8 +235,40 @@ class Grounder:
         queries, entities = (batch.positions, batch.heads), self.graph.num_entities
         return [Grounding(batch.relation, *queries, ids, trie.body, ptr, entity, count, entities)]
 
+    def _ground_within(
+        self, batch: Batch, ids: NDArray[np.int64], trie: Trie, budget: Budget
+    ) -> list[Grounding]:
+        graph, relation, inverse = self.graph, batch.relation, self.graph.inverse(batch.relation)
+        entity, count, ptr, cuts = sampled.ground_within(
+            graph.arrays,
+            trie,
+            batch.heads,
+            batch.hidden,
+            relation,
+            inverse,
+            np.zeros(graph.num_entities),
+            self._chunk_results,
+            budget,
+        )
+        if len(ptr) == 0:
+            return [part for half in batch.halves() for part in self._ground_within(half, ids, trie, budget)]
+        return [
+            Grounding(
+                relation,
+                batch.positions,
+                batch.heads,
+                ids,
+                trie.body,
+                ptr,
+                entity,
+                count,
+                graph.num_entities,
+                cuts,
+            )
+        ]
+
     def _count(
-        self, batch: _Batch, trie: Trie, dtype: np.dtype[Any], limit: int
+        self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
         sums = np.zeros(self.graph.num_entities, dtype)
@@ -233,9 +276,9 @@ class Grounder:
             self.graph.arrays, trie, batch.heads, batch.hidden, relation, inverse, sums, limit
         )
 
-    def _refuse_overflow(self, batch: _Batch, trie: Trie) -> None:
+    def _refuse_overflow(self, batch: Batch, trie: Trie) -> None:
         for q in range(len(batch.heads)):
-            one = _Batch(
+            one = Batch(
                 batch.positions[q : q + 1], batch.relation, batch.heads[q : q + 1], batch.hidden[q : q + 1]
             )
             _, count, _ = self._count(one, trie, np.dtype(np.float64), self._chunk_results)
@@ -246,11 +289,11 @@ class Grounder:
                 )
 
 
-def _ground(grounder: Grounder, batch: _Batch) -> list[Grounding]:
+def _ground(grounder: Grounder, batch: Batch) -> list[Grounding]:
     return grounder.ground_batch(batch)
 
 
-def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: _Batch) -> list[Scored]:
+def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: Batch) -> list[Scored]:
     grounder, weights, feature = shared
     return [part.scored(weights, feature) for part in grounder.ground_batch(batch)]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared
+from rnnlogic.base.budget import Budget
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.evaluation.evaluate import Scorer
@@ -18,6 +20,7 @@ from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rule
 
 FIGURES = ("log_prior", "support", "confidence")
 FRONTIER = "frontier"  # the stage that holds the frontier of a compact model
+CUT = "cut"  # records of what a fit left out for want of time
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +92,20 @@ def learned_arrays(config: Config) -> Declaration:
         "confidence": Declared("float64", ("rules",), least=0, most=1.0, finite=False),
     }
     return RULE_ARRAYS | figures | predictor_class(config.variant).arrays(config)
+
+
+def noted_cuts(deadline: float | None, store: Store) -> Budget:
+    """The time until a deadline (a value of time.monotonic()); what is cut is logged in the store."""
+
+    def note(stage: str, what: str) -> None:
+        store.log({"stage": CUT, "of": stage, "what": what})
+
+    return Budget(math.inf if deadline is None else deadline, note)
+
+
+def cuts_of(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What each stage left out, by the records of a fit."""
+    return {str(one.get("of")): str(one.get("what")) for one in records if one.get("stage") == CUT}
 
 
 def pack_learned(learned: Learned) -> Arrays:

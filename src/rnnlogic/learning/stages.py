@@ -15,12 +15,17 @@ from numpy.typing import NDArray
 from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, require_arrays
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays
-from rnnlogic.config import Config
+from rnnlogic.config import Config, changed
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.learning.preliminary import STAGE as FIRST
 from rnnlogic.learning.result import FRONTIER, Store, learned_arrays
 from rnnlogic.rules.ruleset import RULE_ARRAYS
 
 GENERATOR: Declaration = {"generator.*": Declared("float32", None)}  # torch checks the shapes
+MINED: Declaration = {
+    "joined": Declared("int64", ("rules",), least=0),
+    "is_cut": Declared("bool", optional=True),
+}
 FRONTIER_ARRAYS: Declaration = {
     "rules": Declared("int64", ("levels",), least=0),
     "mrr": Declared("float64", ("levels",)),
@@ -38,15 +43,18 @@ def _each(*names: str, finite: bool = True) -> Declaration:
 def stage_arrays(stage: str, config: Config) -> Declaration:
     """What a stage holds."""
     known: dict[str, Declaration] = {
-        "mined": RULE_ARRAYS | _each("quality") | {"joined": Declared("int64", ("rules",), least=0)},
+        "mined": RULE_ARRAYS | _each("quality") | MINED,
         "pretrained": GENERATOR,
         "round-*": GENERATOR | RULE_ARRAYS | _each("selections") | {"valid_mrr": Declared("float64")},
         "rules": RULE_ARRAYS | _each("log_prior", finite=False),
         "weighted": RULE_ARRAYS | _each("weights"),
+        "rounds": {"number": Declared("int64", least=0)},
         FRONTIER: FRONTIER_ARRAYS,
     }
-    if stage == "full":
+    if stage in ("full", "compact"):
         return learned_arrays(config)
+    if stage == FIRST:
+        return learned_arrays(changed(config, {"variant": "rnnlogic"}))
     for pattern, declaration in known.items():
         if fnmatchcase(stage, pattern):
             return declaration

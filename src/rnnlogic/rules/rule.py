@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
+from rnnlogic.data.raw import printable
 from rnnlogic.data.vocab import INVERSE, Vocab
 
 TRUE = "true"
@@ -66,7 +67,10 @@ def parse_pattern(text: str, vocab: Vocab) -> Rule:
 def format_rule(
     rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long", labels: bool = False
 ) -> str:
-    """Write a rule as text that `parse_rule` reads back; `labels` gives display names, for people only."""
+    """Write a rule as text that `parse_rule` reads back.
+
+    `labels` gives the names that people see, such as `place of death(X,Y)`, which cannot be read back.
+    """
     if not all(0 <= relation < 2 * vocab.num_relations for relation in (rule.head, *rule.body)):
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
     if style == "short":
@@ -79,6 +83,12 @@ def format_rule(
         for relation, left, right in zip(rule.body, chain, chain[1:], strict=False)
     ]
     return f"{head} <- {' & '.join(atoms) or TRUE}"
+
+
+def rule_label(rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long") -> str | None:
+    """A rule as people see it, on one line, for comments beside its text; None if that says the same."""
+    label = format_rule(rule, vocab, style, labels=True)
+    return None if label == format_rule(rule, vocab, style) else printable(label)
 
 
 def chain_variables(length: int) -> list[str]:
@@ -104,9 +114,10 @@ def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
     is_inverse = relation >= vocab.num_relations
     base = vocab.inverse(relation) if is_inverse else relation
     name = vocab.relations[base]
-    if labels:
-        name = vocab.relation_labels.get(name, name)
-    if name in (TRUE, DOTS) or not _PLAIN_NAME.fullmatch(name):
+    shown = vocab.relation_label(base) if labels else name
+    if shown != name:
+        name = shown  # for people, so without quotes
+    elif name in (TRUE, DOTS) or not _PLAIN_NAME.fullmatch(name):
         name = json.dumps(name, ensure_ascii=False)
     return name + INVERSE if is_inverse else name
 

@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from rnnlogic.base.lock import LOCK, exclusive
 from rnnlogic.base.sealed import MANIFEST, digest, is_whole, known_files, refuse_links
+from rnnlogic.runs.dataset import GRAPHS
 from rnnlogic.runs.files import RunError
 from rnnlogic.runs.finished import is_finished
 from rnnlogic.runs.reports import REPORTS
 from rnnlogic.runs.stages import STAGES
 
-REDONE = (STAGES, REPORTS)  # folders whose files follow from the others
+REDONE = (STAGES, REPORTS, GRAPHS)  # folders whose files follow from the others
 GROW = ("log.txt", "metrics.jsonl")  # until a fit is finished nobody knows how long they should be
 
 
@@ -61,9 +62,7 @@ def check_folder(folder: str | Path) -> Check:
     if not folder.is_dir():
         raise RunError(folder, "there is no such folder")
     refuse_links(folder)
-    roots = sorted(
-        path.parent for path in (folder / MANIFEST, *folder.glob(f"*/{MANIFEST}")) if path.is_file()
-    )
+    roots = sorted(path.parent for path in folder.rglob(MANIFEST) if path.is_file())
     found = [file for root in roots for file in _checked(root, folder)]
     files = found if roots else [Checked(name, State.unknown, size) for name, size in _sizes(folder).items()]
     return Check(folder, files, time.perf_counter() - started, bool(roots))
@@ -115,12 +114,12 @@ def _checked(root: Path, folder: Path) -> list[Checked]:
 
 def _sizes(root: Path) -> dict[str, int]:
     """The files below a folder that its manifest is about, with their sizes."""
-    inner = {path.parent for path in root.glob(f"*/{MANIFEST}")}
+    inner = {path.parent for path in root.rglob(MANIFEST)} - {root}
     return {
         path.relative_to(root).as_posix(): path.stat().st_size
         for path in root.rglob("*")
         if path.is_file()
-        and path.parent not in inner
+        and inner.isdisjoint(path.parents)
         and path.name not in (MANIFEST, LOCK)
         and not path.name.endswith(".partial")
     }

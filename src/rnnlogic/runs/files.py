@@ -60,13 +60,18 @@ def append_record(path: Path, record: Mapping[str, Any]) -> None:
 
     How long it took does not count.
     """
+    text = json.dumps(record, ensure_ascii=False)
+    if _timeless(json.loads(text)) not in map(_timeless, read_records(path)):
+        append_line(path, text)
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The lines of JSON in a file that grows; half a line that a kill left is none."""
     try:
         lines = path.read_bytes().split(b"\n") if path.is_file() else []
     except OSError as error:
         raise unreadable(path, error.strerror or error) from None
-    text = json.dumps(record, ensure_ascii=False)
-    if _timeless(text) not in map(_timeless, lines):
-        append_line(path, text)
+    return [record for record in map(_record, lines) if isinstance(record, dict)]
 
 
 def write_object(path: Path, values: Mapping[str, Any]) -> None:
@@ -91,9 +96,12 @@ def remove_partial_files(folder: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _timeless(line: str | bytes) -> Any:
+def _timeless(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in record.items() if k != "seconds"}
+
+
+def _record(line: bytes) -> Any:
     try:
-        record = json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return {k: v for k, v in record.items() if k != "seconds"} if isinstance(record, dict) else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,8 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.result import Learned, learned_arrays, pack_learned, unpack_learned
 from rnnlogic.mining.figures import rule_figures
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.predictors.eta import voices
+from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
@@ -47,7 +49,14 @@ def is_finished(folder: Path) -> bool:
     return (folder / MODEL).is_file()
 
 
-def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, seconds: float) -> None:
+def write_learned(
+    folder: Path,
+    learned: Learned,
+    dataset: Dataset,
+    seed: int,
+    seconds: float,
+    left_out: Mapping[str, str] | None = None,
+) -> None:
     """Write rules and weights, then the mark that all is done."""
     write_file(folder / RULES, rules_text(learned, dataset))
     write_arrays(folder / WEIGHTS, pack_learned(learned))
@@ -58,25 +67,27 @@ def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, s
         "feature": learned.feature,
         "rules": len(learned.rules),
         "minutes": round(seconds / 60, 3),
+        **({"left_out": dict(left_out)} if left_out else {}),
     }
     write_object(folder / MODEL, about)
 
 
 def read_learned(folder: Path, config: Config, embedding: Scorer | None, vocab: Vocab) -> Learned:
     """What a finished fit has learned."""
-    return unpack_learned(_read_weights(folder, config, vocab), config, embedding)
+    sizes = {"embeddings": len(voices(embedding))} if embedding is not None else {}
+    return unpack_learned(_read_weights(folder, config, vocab, sizes), config, embedding)
 
 
 def read_weighted_rules(folder: Path, config: Config, vocab: Vocab) -> WeightedRules:
     """The rules of a finished fit of any variant; no embedding is needed."""
-    arrays = _read_weights(folder, config, vocab)
+    arrays = _read_weights(folder, config, vocab, {})
     return WeightedRules(unpack_rules(arrays), arrays["weights"], arrays["log_prior"])
 
 
-def _read_weights(folder: Path, config: Config, vocab: Vocab) -> Arrays:
+def _read_weights(folder: Path, config: Config, vocab: Vocab, sizes: Mapping[str, int]) -> Arrays:
     read_about(folder)
-    sizes = {"E": vocab.num_entities, "R": vocab.num_relations}
-    return read_arrays(folder / WEIGHTS, learned_arrays(config), sizes)
+    known = {"E": vocab.num_entities, "R": vocab.num_relations, **sizes}
+    return read_arrays(folder / WEIGHTS, learned_arrays(config), known)
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -92,10 +103,11 @@ def read_about(folder: Path) -> dict[str, Any]:
     return about
 
 
-def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
+def rules_text(learned: Learned | WeightedRules, dataset: Dataset, many: int = MANY) -> str:
     """One rule per line with its figures as a comment, by head relation, heaviest first.
 
     If there are `many` rules, only the first of each relation have figures, as counting takes its time.
+    Where relations have labels, a comment line before each rule shows it with them.
     """
     order = np.lexsort((-learned.weights, learned.rules.heads))
     heads = learned.rules.heads[order]
@@ -110,5 +122,7 @@ def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
             known = number[i]
             sign = "" if figures.share[known] == 1 else "~"
             comment += f", {sign}{figures.support[known]}, {sign}{figures.confidence[known]:.3g}"
+        label = rule_label(learned.rules[rule], dataset.vocab)
+        lines += [] if label is None else [f"# {label}"]
         lines.append(f"{format_rule(learned.rules[rule], dataset.vocab)}  # {comment}")
     return "\n".join(lines) + "\n"

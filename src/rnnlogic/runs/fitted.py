@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
+from rnnlogic.runs.first import unfinished_model
 from rnnlogic.runs.folder import Run
 
 
@@ -21,6 +23,8 @@ class Fitted(NamedTuple):
     config: Config
     learned: Learned
     calibration: tuple[Arrays, dict[str, Any]] | None  # packed; None if the run has none
+    preliminary: str | None = None  # the stage that the model is from, if the fit is not finished
+    left_out: Mapping[str, str] = {}  # what stages left out for want of time
 
     @property
     def scorer(self) -> Predictor:
@@ -29,7 +33,10 @@ class Fitted(NamedTuple):
 
 
 def load_fitted(folder: str | Path) -> Fitted:
-    """The fit in a run folder, which holds or names all that it needs."""
+    """The fit in a run folder, which holds or names all that it needs; if unfinished, its best so far."""
     run = Run.open(folder)
     dataset, config = run.dataset(), run.config()
-    return Fitted(dataset, config, run.learned(embedding_of(run)), run.calibration())
+    unfinished = None if run.finished else unfinished_model(run)
+    if unfinished is not None:
+        return Fitted(dataset, config, unfinished.learned, None, unfinished.stage)
+    return Fitted(dataset, config, run.learned(embedding_of(run)), run.calibration(), None, run.left_out())

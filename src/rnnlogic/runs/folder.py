@@ -3,6 +3,7 @@
     config.yaml          all settings
     vocabulary.json      format of the folder, names, labels, where the facts came from
     dataset.safetensors  facts of train, valid and test as ids
+    graphs/              the graphs of a large dataset, ready to use
     given.rules          the rules that the fit was given, as text; if there are any
     embedding.json       where the embedding is (by default embedding/) and its checksum; if there is one
     stages/              the stages that are finished so far; a fit that was stopped resumes from them
@@ -35,16 +36,25 @@ from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import FRONTIER, Learned
+from rnnlogic.learning.result import FRONTIER, Learned, cuts_of
 from rnnlogic.learning.stages import FRONTIER_ARRAYS
 from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.dataset import FACTS, VOCABULARY, read_dataset, require_format, write_dataset
+from rnnlogic.runs.dataset import (
+    FACTS,
+    GRAPHS,
+    VOCABULARY,
+    read_dataset,
+    require_format,
+    write_dataset,
+    write_graphs,
+)
 from rnnlogic.runs.files import (
     RunError,
     append_line,
     append_record,
     read_file,
     read_object,
+    read_records,
     remove_partial_files,
     unreadable,
     unwritable,
@@ -85,6 +95,7 @@ MADE = (
     METRICS,
     LOG,
     REPORTS,
+    GRAPHS,
 )
 OWN_NAMES = (*MADE, CONFIG, *BEGUN)
 
@@ -167,10 +178,15 @@ class Run:
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
         dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
+        write_graphs(self.folder, dataset)
         for name in (METRICS, LOG):
             seal(self.folder / name, grows=True)
-        write_learned(self.folder, learned, dataset, seed, seconds)
+        write_learned(self.folder, learned, dataset, seed, seconds, self.left_out())
         self.note("finished")
+
+    def left_out(self) -> dict[str, str]:
+        """What each stage left out for want of time."""
+        return cuts_of(read_records(self.folder / METRICS))
 
     def learned(self, embedding: Scorer | None = None) -> Learned:
         """What a finished fit has learned; with the embedding that it uses, if any."""
@@ -267,5 +283,6 @@ class Run:
             raise RunError(self.folder, f"the folder is not empty ({foreign[0]}); choose another")
 
     def _remove_partial_files(self) -> None:
-        for folder in (self.folder, self.folder / STAGES, self.folder / REPORTS):
+        inner = (self.folder / STAGES, self.folder / REPORTS, *(self.folder / GRAPHS).glob("*"))
+        for folder in (self.folder, *inner):
             remove_partial_files(folder)

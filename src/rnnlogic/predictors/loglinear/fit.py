@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.budget import Budget, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -44,6 +45,9 @@ class Solved(NamedTuple):
 Use = Callable[[Candidates, Weights], NDArray[np.float64]]
 
 
+FIRST = 40  # queries of each relation in the first pass under a budget
+
+
 @dataclass(frozen=True, eq=False)
 class _Job:
     """What the problems of all relations share."""
@@ -59,8 +63,11 @@ def learn_weights(task: Task, values: RuleValues) -> Weights:
     """psi [rules] of the rules of `values`, learned on the training queries of a task."""
     graph, config = task.dataset.graph("train"), task.config
     queries = training_queries(graph, None, config.seed)
-    tick = partial(task.progress, "weights")
-    solved = solve_relations(graph, values, queries, config.predictor, config.seed, task.threads, tick=tick)
+    problem, tick = (graph, values, queries, config.predictor, config.seed), partial(task.progress, "weights")
+    if task.budget.is_limited:
+        solved = solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail)
+    else:
+        solved = solve_relations(*problem, task.threads, tick=tick)
     return gathered(len(values.rules), solved)[0]
 
 
@@ -75,17 +82,60 @@ def solve_relations(
     tick: Tick = no_tick,
 ) -> list[Solved]:
     """Fit psi of all rules, relation by relation; `use` may look at the examples before they are dropped."""
-    rules = values.rules
+    job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
+    return list(_solutions(job, _blocks(queries, values), threads, tick))
+
+
+def solve_in_time(
+    graph: Graph,
+    values: RuleValues,
+    queries: Queries,
+    settings: LogLinearSettings,
+    seed: int,
+    threads: int | None,
+    tick: Tick,
+    budget: Budget,
+    may_fail: bool = False,
+) -> list[Solved]:
+    """Fit psi on ever more queries of each relation, until all are used or the time is up.
+
+    What was solved on most queries stays; with enough time it is what `solve_relations` gives. The first pass
+    is finished in any case, or where that `may_fail` raises TimeIsUp.
+    """
+    blocks = _blocks(queries, values)
+    job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
+    solved: dict[int, Solved] = {}
+    largest = min(max(map(len, blocks), default=0), settings.queries_per_relation)
+    for before, most in passes(FIRST, largest):
+        larger = [block for block in blocks if len(block) > before]
+        few = replace(job, settings=settings.model_copy(update={"queries_per_relation": most}))
+        for done, one in enumerate(_solutions(few, larger, threads, tick), 1):
+            solved[one.relation] = one
+            if before == 0 and done < len(larger):
+                if may_fail:
+                    budget.check()
+                continue
+            if budget.is_over and (done < len(larger) or most < largest):
+                at_least = before if done < len(larger) else most
+                budget.cut(
+                    "weights", f"learned from {at_least:,} to {most:,} of {largest:,} queries a relation"
+                )
+                return list(solved.values())
+    return list(solved.values())
+
+
+def _blocks(queries: Queries, values: RuleValues) -> list[Queries]:
+    """The queries of each relation that has rules."""
     starts = np.append(np.flatnonzero(np.diff(queries[:, 1], prepend=-1)), len(queries))
     blocks = [queries[a:b] for a, b in pairwise(starts)]
-    blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
-    job = _Job(Grounder(graph, rules, threads=1), settings, seed, values, use)
-    solved = []
+    return [block for block in blocks if len(values.rules.by_head(int(block[0, 1])))]
+
+
+def _solutions(job: _Job, blocks: list[Queries], threads: int | None, tick: Tick) -> Iterator[Solved]:
     with one_blas_thread():
-        for result in map_ordered(_solve, blocks, job, threads):
-            solved.append(result)
-            tick(len(solved), len(blocks))
-    return solved
+        for done, result in enumerate(map_ordered(_solve, blocks, job, threads), 1):
+            tick(done, len(blocks))
+            yield result
 
 
 def gathered(num_rules: int, solved: list[Solved]) -> tuple[Weights, NDArray[np.float64]]:

@@ -32,7 +32,7 @@ class PlusParameters:
     layer: Floats  # [S, F, H] from features of a candidate to hidden units, for each of S scales
     output: Floats  # [H]
     usual_degree: float  # mean of log(1 + number of rules) over candidates in training
-    eta: NDArray[np.float64]  # [2R] how much of the embedding's own score is added
+    eta: NDArray[np.float64]  # [M, 2R] how much of each embedding's own score is added; [2R]: not chosen yet
     encoder: dict[str, NDArray[Any]] = field(default_factory=dict)  # LSTM that makes vectors, if there is one
 
     def rule_scores(
@@ -136,7 +136,7 @@ def plus_arrays(settings: PlusSettings) -> Declaration:
     return {
         **{PREFIX + name: Declared("float32", shape) for name, shape in shapes.items()},
         **{ENCODER + name: Declared("float32", shape, optional=is_free) for name, shape in encoder.items()},
-        PREFIX + "eta": Declared("float64", ("2*R",)),
+        PREFIX + "eta": Declared("float64", ("2*R",), other_shape=("embeddings", "2*R")),
         PREFIX + "usual_degree": Declared("float64", least=0),
     }
 
