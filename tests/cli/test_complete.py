@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from rnnlogic.config import changed
@@ -137,7 +138,7 @@ def test_with_an_embedding_that_has_a_say_on_every_entity(tmp_path):
     paths = {"temperature": 2.0, "etas": (0.01,)}
     config = changed(tiny_config(), {"variant": "rnnlogic-emb", "paths": paths, "em": {"rounds": 1}})
     model = RNNLogic(config).fit(data, embeddings=embedding)
-    assert model.scorer.eta > 0
+    assert np.all(model.scorer.eta > 0)
     found = list(model.complete("married", evidence="train", most=100))
     assert len(found) == 100
     assert {fact.rule is None for fact in found} == {True, False}

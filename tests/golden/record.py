@@ -25,6 +25,7 @@ SETTINGS = {
     "mine": {"fanout": 15, "facts_per_relation": 60, "queries_per_relation": 40, "candidates": 300},
     "predictor": {"feature": "log1p", "weight_decay": 10.0, "steps": 12, "queries_per_relation": 200},
     "compact": {"enabled": False},
+    "paths": {"per_relation_eta": False},  # as when these were recorded
     "plus": {"epochs": 2, "dim": 8, "hidden": 16, "queries_per_relation": 60, "keep": 40},
 }
 

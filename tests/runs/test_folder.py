@@ -108,7 +108,7 @@ def contents(folder) -> dict[str, bytes]:
 def test_a_kill_at_any_file_resumes_to_the_same_bytes(tmp_path, monkeypatch):
     monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
     files = fit_until(-1, tmp_path / "whole", monkeypatch)
-    begun = ("given.rules", "vocabulary.json", "facts", "config.yaml")
+    begun = ("given.rules", "vocabulary.json", "facts", "config.yaml", "preliminary")
     finished = ("calibration.safetensors", "calibration.json", "rules", "model", "json")
     assert files == len((*begun, *STAGES, *finished))
     expected = contents(tmp_path / "whole")

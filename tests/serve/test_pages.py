@@ -181,7 +181,8 @@ def test_a_review_survives_a_kill(page, run_folder):
             exported = waited.value.path().read_text(encoding="utf-8").splitlines()
             assert len(exported) == 2
             page.locator("li[data-decision=accept] button[value=undo]").click()
-            page.wait_for_function("document.querySelectorAll('li[data-decision=accept]').length === 0")
+            sync_api = pytest.importorskip("playwright.sync_api")
+            sync_api.expect(page.locator("li[data-decision=accept]")).to_have_count(0)
             assert not re.search("^accept", file.read_text(encoding="utf-8"), re.MULTILINE)
         finally:
             second.kill()

@@ -23,7 +23,9 @@ def card(
         typer.Option("--output", "-o", metavar="FILE", help="A .md or .html file; else Markdown is printed."),
     ] = None,
 ) -> None:
-    """Sum up a run on one page: data, settings, scores, how far probabilities are right, the best rules.
+    """Sum up a run on one page.
+
+    It shows data, settings, scores, how far probabilities are right, and the best rules.
 
     Scores are those that `fit` and `evaluate` have kept; nothing is computed anew.
     """

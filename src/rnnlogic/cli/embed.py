@@ -58,7 +58,7 @@ def embed(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train embeddings of a knowledge graph: RotatE or ComplEx.
+    """Train embeddings: RotatE or ComplEx.
 
     Run the same command again to resume a training that was stopped.
     """

@@ -21,7 +21,9 @@ def mcp(
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
 ) -> None:
-    """Offer a run to language-model agents as read-only tools (Model Context Protocol).
+    """Offer a run to language-model agents.
+
+    They get read-only tools by the Model Context Protocol.
 
     The tools describe the graph, find entities and their facts, predict, explain, list rules and complete.
     By default an agent starts this command itself and talks to it over standard input and output.

@@ -27,7 +27,9 @@ def serve(
         int | None, typer.Option(help="Requests answered at once; without, one for each core.", min=1)
     ] = None,
 ) -> None:
-    """Serve runs: an explorer for people at /, an interface for programs at /v1, described at /api.
+    """Show runs in a browser and over HTTP.
+
+    The explorer for people is at /, the interface for programs at /v1, described at /api.
 
     Everything is read only, but for decisions of a review, which go to a file beside the run. Addresses other
     than this machine need --token or --public.

@@ -25,7 +25,9 @@ def tune(
     seed: Annotated[int, typer.Option(help="Seed of everything random.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Search for good settings: rule length, number of rules, feature, weight decay, variant if asked.
+    """Search for good settings.
+
+    Rule length, number of rules, feature and weight decay are varied, and the variant if asked.
 
     Trials are judged by validation facts; test facts are not looked at. Run the same command again to resume
     a search that was stopped. DIR/settings.yaml is for `rnnlogic fit --config`; DIR/report.md tells the rest.

@@ -1,9 +1,11 @@
 """Processes and a Ray cluster of two nodes do what threads do; and what happens when something dies."""
 
 import os
+import secrets
 import signal
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +33,12 @@ SETTINGS = {
 }
 
 
-def ray_processes():
+def processes_marked(marker):
+    """Processes that were started with this entry in their environment; other tests have clusters too."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            text = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if "raylet" in text or "gcs_server" in text or "ray::" in text:
-            found.append(int(path.parent.name))
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            found += [int(path.parent.name)] if marker.encode() in path.read_bytes() else []
     return found
 
 
@@ -48,24 +47,28 @@ def nodes():
     """A cluster of two nodes on this machine, one CPU each; nothing of it is left afterwards."""
     from ray.cluster_utils import Cluster
 
-    before = set(ray_processes())
-    variables = {"RAY_worker_niceness": "0", "PYTHONPATH": os.pathsep.join(map(str, _paths()))}
+    marker = f"RNNLOGIC_TEST_CLUSTER={secrets.token_hex(8)}"
+    variables = dict([marker.split("=")]) | {
+        "RAY_worker_niceness": "0",
+        "PYTHONPATH": os.pathsep.join(map(str, _paths())),
+    }
     saved = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     small = {"num_cpus": 1, "object_store_memory": 80 << 20, "include_dashboard": False}
     cluster = Cluster(initialize_head=True, head_node_args=small | {"_system_config": SETTINGS})
     cluster.second = cluster.add_node(**small)
     cluster.wait_for_nodes()
+    assert processes_marked(marker)
     yield cluster
     ray.shutdown()
     cluster.shutdown()
     for name, value in saved.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
     for _ in range(100):
-        if not set(ray_processes()) - before:
+        if not processes_marked(marker):
             break
         time.sleep(0.1)
-    assert not set(ray_processes()) - before
+    assert not processes_marked(marker)
 
 
 def _paths():
