@@ -70,7 +70,7 @@ def test_the_graphs_of_a_large_dataset_are_mapped(run, monkeypatch):
             assert not mapped.flags.writeable
     damaged = next((run.folder / "graphs").glob("train-*/tails.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-4])
-    with pytest.raises(RNNLogicError, match=r"graphs.train-\w+: cannot be read"):
+    with pytest.raises(RNNLogicError, match=r"graphs.train-\w+.tails.npy: is damaged"):
         Run.open(run.folder).dataset()
 
 
