@@ -28,6 +28,17 @@ GOOD = {
 SIZES = {"R": 3}
 
 
+def test_an_array_may_have_another_rank_if_that_is_declared():
+    declared = {"eta": Declared("float64", other_shape=("parts", "2*R"))}
+    for shape in ((), (2, 6)):
+        require_arrays({"eta": np.zeros(shape)}, declared, SIZES)
+    for shape in ((6,), (2, 5), (1, 2, 6)):
+        with pytest.raises(WrongArraysError, match="eta is float64"):
+            require_arrays({"eta": np.zeros(shape)}, declared, SIZES)
+    with pytest.raises(WrongArraysError, match=r"eta is float64 \[3, 6\], not float64 \[parts, 2\*R\]"):
+        require_arrays({"eta": np.zeros((3, 6))}, declared, SIZES | {"parts": 2})
+
+
 def read(arrays, declared=DECLARED):
     return parse_arrays(bytearray(save(arrays, {"about": "x"})), declared, SIZES)
 

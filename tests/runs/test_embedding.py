@@ -12,6 +12,7 @@ from rnnlogic.embeddings.complex import ComplEx
 from rnnlogic.embeddings.files import checksum, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import RotatESettings
+from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.embedding import embedding_of, obtain_embedding, save_with_run
 from rnnlogic.runs.files import write_object
 from rnnlogic.runs.folder import Run
@@ -130,7 +131,7 @@ def test_two_embeddings_are_both_known_again(saved, run, tmp_path):
     other = random_complex(dataset.vocab.num_entities, dataset.vocab.num_relations)
     save_embedding(tmp_path / "other", other, dataset.vocab, {})
     first = obtain([saved, tmp_path / "other"], run)
-    assert [place["folder"] for place in reference(run)["several"]] == ["../emb", "../other"]
+    assert [place["folder"] for place in reference(run)["several"]] == ["embedding/1", "embedding/2"]
     again = embedding_of(Run.open(run.folder))
     assert [type(part) for part in again.parts] == [RotatE, ComplEx]
     np.testing.assert_array_equal(again.parts[1].relation, first.parts[1].relation)
@@ -139,8 +140,27 @@ def test_two_embeddings_are_both_known_again(saved, run, tmp_path):
     with pytest.raises(RNNLogicError, match=r"another embedding than .*emb"):
         obtain(saved, run)
     save_with_run(first, dataset.vocab, run)
-    assert [place["folder"] for place in reference(run)["several"]] == ["embedding/1", "embedding/2"]
     np.testing.assert_array_equal(embedding_of(run).parts[0].entity, first.parts[0].entity)
+    shutil.rmtree(saved)
+    shutil.rmtree(tmp_path / "other")
+    assert not check_folder(run.folder).problems
+    path = run.folder / "embedding" / "2" / "embedding.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    (problem,) = check_folder(run.folder).problems
+    assert problem.name == "embedding/2/embedding.safetensors"
+    with pytest.raises(RNNLogicError, match=r"embedding.2 was changed"):
+        embedding_of(run)
+
+
+def test_several_embeddings_outside_are_not_followed(saved, run):
+    told = {"folder": "../emb", "sha256": checksum(saved)}
+    write_object(run.folder / "embedding.json", {"several": [told, told]})
+    with pytest.raises(RNNLogicError, match=r"embedding.1 lies outside \(\.\./emb\)"):
+        embedding_of(run)
+    for odd in (1, [1], [{"folder": "x"}]):
+        write_object(run.folder / "embedding.json", {"several": odd})
+        with pytest.raises(RNNLogicError, match=r"embedding\.json: cannot be read"):
+            embedding_of(run)
 
 
 def test_a_variant_without_embeddings_takes_none(saved, run):
