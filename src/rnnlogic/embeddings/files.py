@@ -107,13 +107,13 @@ def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[Embedding, dict[st
     if folder.is_dir():
         refuse_links(folder)
     about = read_about(folder)
+    model = str(about.get("model"))
+    if model not in MODELS:
+        raise EmbeddingError(folder, f"holds a {model}; known are {', '.join(MODELS)}")
     names = {kind: _names(folder, kind) for kind in ("entities", "relations")}
     sizes = {kind: len(listed) for kind, listed in names.items()} | {
         "dim": _number(folder, about, "dim", int)
     }
-    model = str(about.get("model"))
-    if model not in MODELS:
-        raise EmbeddingError(folder, f"holds a {model}; known are {', '.join(MODELS)}")
     for key in CONSTANTS[model]:
         _number(folder, about, key, float)
     try:
