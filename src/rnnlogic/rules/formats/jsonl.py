@@ -58,7 +58,7 @@ def _row(line: str, vocab: Vocab, place: str) -> tuple[Rule, dict[str, Any]]:
     row.pop(LABEL, None)
     weight = row.get(WEIGHT, 0.0)
     if not _is_number(weight):
-        raise RuleError(f"{place}: expected a number for {WEIGHT}, found {str(weight)[:40]!r}")
+        raise RuleError(f"{place}: expected a number for {WEIGHT}, found {weight!r:.40}")
     try:
         return parse_rule(row.pop(RULE), vocab), row
     except RuleError as error:
