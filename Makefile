@@ -1,6 +1,7 @@
 # Everything runs from one virtual environment in .venv, made here.
 #   make demo   install, then learn and reason on the embedded UMLS graph
 #   make test   install with test tools, then ruff, mypy and pytest
+#   make torture  install with test tools, then kills, damage, hostile input and broken disks for MINUTES
 #   make docs     build the documentation into site/, every link checked
 #   make package  build wheel and sdist, and try them in clean environments (about 10 minutes)
 #   make bench  install, then the grounding benchmark (about 5 minutes)
@@ -10,7 +11,9 @@ BIN := .venv/bin
 DATA ?= $(if $(RNNLOGIC_DATA),$(RNNLOGIC_DATA),../shared/data)
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: install demo test browser docs package bench clean
+MINUTES ?= 30
+
+.PHONY: install demo test browser docs package bench torture clean
 
 install: .venv/installed
 demo: .venv/installed
@@ -29,6 +32,10 @@ browser:
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/grounding.py --data $(DATA)
+
+torture: .venv/installed-dev
+	$(BIN)/python -m tests.torture --minutes $(MINUTES) --json build/torture.json
+	$(BIN)/python -m tests.torture.page build/torture.json docs/reliability.md
 
 docs: .venv/installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

@@ -26,6 +26,7 @@ from rnnlogic.answering.tables import Listed, Stream
 from rnnlogic.answering.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
 from rnnlogic.config import Arguments, Config, Variant
@@ -104,37 +105,38 @@ class RNNLogic(Arguments):
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
-        if progress is None:
-            with StageProgress() if verbose else nullcontext(silent) as shown:
-                return self.fit(dataset, run, shown, max_minutes, restart, embeddings, rules, generate)
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore, cuts_of, noted_cuts
 
-        deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
-        data = load_dataset(dataset)
-        config = self.settings_for(data)
-        given = rules_of_fit(rules, data.vocab, None if restart else run)
-        config = generating(config, given, generate)
-        edits = edits_of(config, given, data.vocab)  # refuses what does not fit before anything is written
-        lines = rule_lines(given.rules, data.vocab)
-        folder = None if run is None else Run.start(run, data, config, restart, lines)
-        memory = MemoryStore()
-        store: Store = folder or memory
-        budget = noted_cuts(deadline, store)
-        if (folder is None and budget.is_limited) or (folder is not None and not folder.finished):
-            keep_first_model(store, data, config, edits, progress, budget)
-        embedding = obtain_embedding(data, config, embeddings, folder, progress, budget.share(EMBEDDING))
-        if folder is not None and folder.finished:
-            self._take(data, config, folder.learned(embedding), folder.calibration())
-            self.left_out = folder.left_out()
+        with (
+            exclusive(run),
+            StageProgress() if verbose and progress is None else nullcontext(progress or silent) as shown,
+        ):
+            deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
+            data = load_dataset(dataset)
+            config = self.settings_for(data)
+            given = rules_of_fit(rules, data.vocab, None if restart else run)
+            config = generating(config, given, generate)
+            edits = edits_of(config, given, data.vocab)  # refuses what does not fit before writing anything
+            lines = rule_lines(given.rules, data.vocab)
+            folder = None if run is None else Run.start(run, data, config, restart, lines)
+            memory = MemoryStore()
+            store: Store = folder or memory
+            budget = noted_cuts(deadline, store)
+            if (folder is None and budget.is_limited) or (folder is not None and not folder.finished):
+                keep_first_model(store, data, config, edits, shown, budget)
+            embedding = obtain_embedding(data, config, embeddings, folder, shown, budget.share(EMBEDDING))
+            if folder is not None and folder.finished:
+                self._take(data, config, folder.learned(embedding), folder.calibration())
+                self.left_out = folder.left_out()
+                return self
+            self._take(data, config, learn(data, config, store, shown, deadline, embedding, given))
+            if folder is not None:
+                args = self.dataset, self.scorer, shown, config.seed, budget.share(CALIBRATE)
+                self._calibration = calibration_of(folder, *args)
+                folder.finish(self.learned)
+            self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
             return self
-        self._take(data, config, learn(data, config, store, progress, deadline, embedding, given))
-        if folder is not None:
-            args = self.dataset, self.scorer, progress, config.seed, budget.share(CALIBRATE)
-            self._calibration = calibration_of(folder, *args)
-            folder.finish(self.learned)
-        self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
-        return self
 
     def predict(
         self,
@@ -386,7 +388,8 @@ class RNNLogic(Arguments):
     ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
         self.preliminary, self.left_out = None, {}
-        self._calibration = None if calibration is None else unpack_calibration(*calibration)
+        relations = dataset.vocab.num_relations
+        self._calibration = None if calibration is None else unpack_calibration(*calibration, relations)
         return self
 
 

@@ -230,10 +230,11 @@ def test_the_variant_with_embeddings(data, folder, tmp_path, monkeypatch, capsys
     assert run(*told, "--json", monkeypatch=monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)["score"] == pytest.approx(answer["score"])
     assert run("rules", folder, "--top", "1", monkeypatch=monkeypatch) == 0
-    save_embedding(tmp_path / "emb", replace(embedding, entity=-embedding.entity), dataset.vocab, {})
+    other = replace(embedding, entity=-embedding.entity)
+    save_embedding(Path(folder) / "embedding", other, dataset.vocab, {})
     capsys.readouterr()
     assert run("evaluate", folder, monkeypatch=monkeypatch) == 2
-    assert "emb was changed; put the old one back, or fit again" in capsys.readouterr().err
+    assert "embedding was changed; put the old one back, or fit again" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "rules"])

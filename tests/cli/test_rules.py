@@ -360,7 +360,8 @@ def test_frontier(model, monkeypatch, capsys, tmp_path):
     assert "this run has no frontier" in capsys.readouterr().err
     numbers = {"mrr": [0.5, 0.49, 0.3], "drop": [0.0, 0.01, 0.2], "error": [0.0, 0.01, 0.02]}
     arrays = {name: np.array(values) for name, values in numbers.items()}
-    Run.open(folder).save(FRONTIER, arrays | {"rules": np.array([90, 40, 10]), "chosen": np.array(1)})
+    at = {"chosen": np.array(1), "full_rules": np.array(90)}
+    Run.open(folder).save(FRONTIER, arrays | {"rules": np.array([90, 40, 10]), **at})
     assert run(*arguments, str(plot), monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out == f"frontier of 3 models written to {plot}\n"
     assert plot.read_bytes().startswith(b"\x89PNG")

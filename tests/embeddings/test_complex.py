@@ -12,7 +12,7 @@ from rnnlogic.embeddings import complex_step
 from rnnlogic.embeddings.complex import ComplEx
 from rnnlogic.embeddings.complex_batches import Batches
 from rnnlogic.embeddings.complex_step import gradients
-from rnnlogic.embeddings.files import EmbeddingError, load_embedding, read_about, save_embedding
+from rnnlogic.embeddings.files import EmbeddingError, load_embedding, read_about, save_embedding, write_file
 from rnnlogic.embeddings.fit import fit
 from rnnlogic.embeddings.methods import method_of
 from rnnlogic.embeddings.settings import ComplExSettings
@@ -147,7 +147,7 @@ def test_rows_of_relations_and_their_inverses_follow_the_names(tmp_path):
     assert (about["model"], about["dim"], loaded.num_relations) == ("ComplEx", 5, 2)
     np.testing.assert_array_equal(loaded.entity, saved.entity[[2, 0, 6]])
     np.testing.assert_array_equal(loaded.relation, saved.relation[[2, 0, 5, 3]])
-    (tmp_path / "about.json").write_text('{"format": 2, "model": "TransE"}')
+    write_file(tmp_path / "about.json", '{"format": 2, "model": "TransE"}')
     with pytest.raises(EmbeddingError, match="holds a TransE; known are RotatE, ComplEx"):
         load_embedding(tmp_path, vocab)
 

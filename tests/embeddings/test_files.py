@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 
+from rnnlogic.base.sealed import DamagedError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.files import (
     EmbeddingError,
@@ -13,6 +14,7 @@ from rnnlogic.embeddings.files import (
     load_authors_checkpoint,
     load_embedding,
     save_embedding,
+    write_file,
 )
 from tests.embeddings.test_rotate import random_embedding
 
@@ -53,9 +55,12 @@ def test_missing_and_broken_files_are_errors(folder, tmp_path):
     with pytest.raises(EmbeddingError, match="is not an embedding folder"):
         checksum(tmp_path / "nothing")
     (folder / "embedding.safetensors").write_bytes(b"half")
+    with pytest.raises(DamagedError, match="is damaged"):
+        load_embedding(folder, VOCAB)
+    write_file(folder / "embedding.safetensors", b"half")
     with pytest.raises(EmbeddingError, match="copied whole"):
         load_embedding(folder, VOCAB)
-    (folder / "about.json").write_text('{"format": 3, "rnnlogic": "9.0"}')
+    write_file(folder / "about.json", '{"format": 3, "rnnlogic": "9.0"}')
     with pytest.raises(EmbeddingError, match=r"made by rnnlogic 9\.0"):
         load_embedding(folder, VOCAB)
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.result import pack_learned
 from rnnlogic.model import RNNLogic
+from rnnlogic.runs.check import check_folder, drop_damaged
 from rnnlogic.runs.dataset import write_graphs
+from rnnlogic.runs.files import write_file, write_object
 from rnnlogic.runs.folder import Run
 from tests.family import fake_learn, family, given_rules, tiny_settings, write_family
 
@@ -69,14 +72,30 @@ def test_the_graphs_of_a_large_dataset_are_mapped(run, monkeypatch):
             assert not mapped.flags.writeable
     damaged = next((run.folder / "graphs").glob("train-*/tails.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-4])
-    with pytest.raises(RNNLogicError, match=r"graphs.train-\w+: cannot be read"):
+    with pytest.raises(RNNLogicError, match=r"graphs.train-\w+.tails.npy: is damaged"):
+        Run.open(run.folder).dataset()
+    monkeypatch.undo()
+    monkeypatch.setattr("rnnlogic.runs.dataset.LARGE", 1)
+    (name,) = drop_damaged(run.folder)
+    assert name == damaged.relative_to(run.folder).as_posix()
+    assert not check_folder(run.folder).problems
+    graph = Run.open(run.folder).dataset().graph("train")  # made anew
+    np.testing.assert_array_equal(graph.arrays.tails, data.graph("train").arrays.tails)
+
+
+def test_a_mapped_graph_with_ids_out_of_range_is_refused(run, monkeypatch):
+    monkeypatch.setattr("rnnlogic.runs.dataset.LARGE", 1)
+    write_graphs(run.folder, run.dataset())
+    path = next((run.folder / "graphs").glob("train-*/tails.npy"))
+    write_file(path, partial(np.save, arr=np.load(path) + 1000, allow_pickle=False))  # in the manifest, too
+    with pytest.raises(RNNLogicError, match=r"graphs.train-\w+: cannot be read \(entity ids"):
         Run.open(run.folder).dataset()
 
 
 def test_names_and_facts_that_do_not_belong_together_are_refused(run):
     path = run.folder / "vocabulary.json"
     names = json.loads(path.read_text())
-    path.write_text(json.dumps(names | {"entities": names["entities"][:-1]}))
+    write_object(path, names | {"entities": names["entities"][:-1]})
     with pytest.raises(RNNLogicError, match=r"run: cannot be read \(.* do not fit: .* ids without a name"):
         Run.open(run.folder).dataset()
 
@@ -140,6 +159,6 @@ def test_the_advice_helps(old, tmp_path, monkeypatch):
 
 def test_a_run_of_a_newer_version_is_refused(run):
     path = run.folder / "vocabulary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(RNNLogicError, match=r"another version of rnnlogic \(format 99; this one reads 2\)"):
+    write_object(path, json.loads(path.read_text()) | {"format": 99})
+    with pytest.raises(RNNLogicError, match=r"another version of rnnlogic \(format 99; this one reads 3\)"):
         Run.open(run.folder)

@@ -9,10 +9,12 @@ import pytest
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config
 from rnnlogic.embeddings.complex import ComplEx
-from rnnlogic.embeddings.files import save_embedding
+from rnnlogic.embeddings.files import checksum, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import RotatESettings
+from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.embedding import embedding_of, obtain_embedding, save_with_run
+from rnnlogic.runs.files import write_object
 from rnnlogic.runs.folder import Run
 from tests.embeddings.test_complex import random_complex
 from tests.family import family
@@ -48,21 +50,21 @@ def reference(run):
     return json.loads((run.folder / "embedding.json").read_text())
 
 
-def test_a_given_folder_is_referred_to_by_a_relative_path_and_found_after_a_move(saved, run, tmp_path):
+def test_a_given_folder_becomes_part_of_the_run_which_needs_nothing_outside(saved, run, tmp_path):
     first = obtain(saved, run)
-    assert reference(run)["folder"] == "../emb"
-    moved = tmp_path / "elsewhere"
-    moved.mkdir()
-    shutil.move(run.folder, moved / "run")
-    shutil.move(saved, moved / "emb")
-    np.testing.assert_array_equal(embedding_of(Run.open(moved / "run")).entity, first.entity)
+    assert reference(run)["folder"] == "embedding"
+    shutil.rmtree(saved)
+    shutil.move(run.folder, tmp_path / "elsewhere")
+    np.testing.assert_array_equal(embedding_of(Run.open(tmp_path / "elsewhere")).entity, first.entity)
 
 
-def test_a_folder_far_away_is_referred_to_by_its_full_path(run, tmp_path_factory):
-    far = tmp_path_factory.mktemp("far")
-    save_embedding(far, embedding_for(family()), family().vocab, {})
-    obtain(str(far), run)
-    assert reference(run)["folder"] == str(far)
+@pytest.mark.parametrize("place", ["../emb", "/etc", "embedding/../../emb"])
+def test_a_run_may_not_lead_to_an_embedding_outside(saved, run, place):
+    write_object(run.folder / "embedding.json", {"folder": place, "sha256": checksum(saved)})
+    with pytest.raises(RNNLogicError, match=r"lies outside .* may not lead there; copy that folder to"):
+        embedding_of(run)
+    shutil.copytree(saved, run.folder / "embedding")
+    assert embedding_of(run) is not None
 
 
 def test_an_embedding_in_memory_is_kept_in_the_run(run):
@@ -93,13 +95,14 @@ def test_without_one_it_is_trained_and_not_trained_again(run, monkeypatch):
 def test_a_missing_or_changed_embedding_is_told(saved, run):
     obtain(saved, run)
     dataset = family()
-    save_embedding(saved, embedding_for(dataset, seed=1), dataset.vocab, {})
+    inner = run.folder / "embedding"
+    save_embedding(inner, embedding_for(dataset, seed=1), dataset.vocab, {})
     with pytest.raises(
-        RNNLogicError, match="emb was changed; put the old one back, or fit again with --restart"
+        RNNLogicError, match="embedding was changed; put the old one back, or fit again with --restart"
     ):
         embedding_of(run)
-    shutil.rmtree(saved)
-    with pytest.raises(RNNLogicError, match="emb is missing; put it back, or fit again with --restart"):
+    shutil.rmtree(inner)
+    with pytest.raises(RNNLogicError, match="embedding is missing; put it back, or fit again with --restart"):
         embedding_of(run)
     (run.folder / "embedding.json").unlink()
     with pytest.raises(RNNLogicError, match=r"embedding\.json: cannot be read"):
@@ -128,7 +131,7 @@ def test_two_embeddings_are_both_known_again(saved, run, tmp_path):
     other = random_complex(dataset.vocab.num_entities, dataset.vocab.num_relations)
     save_embedding(tmp_path / "other", other, dataset.vocab, {})
     first = obtain([saved, tmp_path / "other"], run)
-    assert [place["folder"] for place in reference(run)["several"]] == ["../emb", "../other"]
+    assert [place["folder"] for place in reference(run)["several"]] == ["embedding/1", "embedding/2"]
     again = embedding_of(Run.open(run.folder))
     assert [type(part) for part in again.parts] == [RotatE, ComplEx]
     np.testing.assert_array_equal(again.parts[1].relation, first.parts[1].relation)
@@ -137,8 +140,27 @@ def test_two_embeddings_are_both_known_again(saved, run, tmp_path):
     with pytest.raises(RNNLogicError, match=r"another embedding than .*emb"):
         obtain(saved, run)
     save_with_run(first, dataset.vocab, run)
-    assert [place["folder"] for place in reference(run)["several"]] == ["embedding/1", "embedding/2"]
     np.testing.assert_array_equal(embedding_of(run).parts[0].entity, first.parts[0].entity)
+    shutil.rmtree(saved)
+    shutil.rmtree(tmp_path / "other")
+    assert not check_folder(run.folder).problems
+    path = run.folder / "embedding" / "2" / "embedding.safetensors"
+    path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
+    (problem,) = check_folder(run.folder).problems
+    assert problem.name == "embedding/2/embedding.safetensors"
+    with pytest.raises(RNNLogicError, match=r"embedding.2 was changed"):
+        embedding_of(run)
+
+
+def test_several_embeddings_outside_are_not_followed(saved, run):
+    told = {"folder": "../emb", "sha256": checksum(saved)}
+    write_object(run.folder / "embedding.json", {"several": [told, told]})
+    with pytest.raises(RNNLogicError, match=r"embedding.1 lies outside \(\.\./emb\)"):
+        embedding_of(run)
+    for odd in (1, [1], [{"folder": "x"}]):
+        write_object(run.folder / "embedding.json", {"several": odd})
+        with pytest.raises(RNNLogicError, match=r"embedding\.json: cannot be read"):
+            embedding_of(run)
 
 
 def test_a_variant_without_embeddings_takes_none(saved, run):

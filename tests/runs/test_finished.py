@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.rules.formats import read_rules
+from rnnlogic.runs.arrays import write_arrays
 from rnnlogic.runs.folder import Run
 from tests.family import family, given_rules
 
@@ -51,7 +52,7 @@ def test_damaged_files_are_named(run, name):
     run.finish(given_rules(family()))
     path = run.folder / name
     path.write_bytes(path.read_bytes()[:20])
-    with pytest.raises(RNNLogicError, match=f"{name}: cannot be read"):
+    with pytest.raises(RNNLogicError, match=f"{name}: is damaged"):
         run.learned()
 
 
@@ -59,6 +60,6 @@ def test_a_missing_array_is_named(run):
     run.finish(given_rules(family()))
     arrays = load_file(run.folder / "model.safetensors")
     del arrays["weights"]
-    save_file(arrays, run.folder / "model.safetensors")
-    with pytest.raises(RNNLogicError, match=r"model\.safetensors: cannot be read \('weights' is missing\)"):
+    write_arrays(run.folder / "model.safetensors", arrays)
+    with pytest.raises(RNNLogicError, match=r"model\.safetensors: cannot be read \(weights is missing\)"):
         run.learned()

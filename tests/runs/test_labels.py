@@ -5,6 +5,8 @@ import json
 import pytest
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.sealed import MANIFEST
+from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.dataset import VOCABULARY
 from rnnlogic.runs.finished import RULES
 from rnnlogic.runs.labels import label_run
@@ -19,7 +21,8 @@ def test_labels_are_kept_and_change_nothing_else(run):
     assert (found.entities, found.relations) == (1, 1)
     assert found.note == "1 of 3 labels are for names that the graph lacks: nobody"
     changed = {path.name for path, before in files.items() if path.read_bytes() != before}
-    assert changed == {VOCABULARY, RULES}
+    assert changed == {VOCABULARY, RULES, MANIFEST}
+    assert not check_folder(run.folder).problems
     vocab = run.dataset().vocab
     assert vocab == dataset.vocab
     assert vocab.relation_label(vocab.relation_id("parent")) == "is a parent of"

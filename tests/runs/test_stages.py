@@ -45,8 +45,8 @@ def test_a_damaged_stage_is_named(run):
     run.save("mined", {"x": np.arange(2)})
     path = run.folder / "stages" / "mined.safetensors"
     path.write_bytes(path.read_bytes()[:20])
-    with pytest.raises(RNNLogicError, match=r"stages/mined\.safetensors: cannot be read"):
+    with pytest.raises(RNNLogicError, match=r"stages/mined\.safetensors: is damaged"):
         run.load("mined")
-    with pytest.raises(RNNLogicError, match=r"stages/mined\.safetensors: cannot be read"):
+    with pytest.raises(RNNLogicError, match=r"stages/mined\.safetensors: is damaged"):
         run.finish(given_rules(family()))
     assert not run.finished

@@ -7,6 +7,8 @@ import time
 from types import TracebackType
 from typing import Protocol
 
+from rnnlogic.base.text import visible
+
 LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
 # What is left cannot be told before so much of a stage is done, as a share and in seconds
 LEAST_SHARE, LEAST_SECONDS = 0.05, 5.0
@@ -40,7 +42,7 @@ def seconds_left(done: float, total: float, seconds: float) -> float | None:
 
 
 def _print(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    print(visible(line), file=sys.stderr, flush=True)
 
 
 class _View(Protocol):

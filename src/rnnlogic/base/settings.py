@@ -17,6 +17,9 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spelli
 
 SIZES = {"small": 20_000, "medium": 200_000}  # training facts at most; anything larger is "large"
 LARGEST = "large"
+DEEPEST = 20  # levels of settings, with lists in them
+LARGEST_NUMBER = 1 << 53  # beyond it floating-point numbers are no longer exact
+SHOWN = 60  # characters of a wrong value in a message
 
 
 class Settings(BaseModel):
@@ -73,7 +76,8 @@ def override(settings: Kind, assignments: Iterable[str]) -> Kind:
         if not equals:
             example = all_keys(type(settings))[0]
             raise RNNLogicError(f"--set {assignment}: expected KEY=VALUE, for example {example}=VALUE")
-        values = merged(values, _nested(values, key, _parsed(text, f"--set {assignment}")))
+        source = f"--set {assignment}" if len(assignment) <= SHOWN else f"--set {assignment[:SHOWN]}..."
+        values = merged(values, _nested(values, key, _parsed(text, source)))
     return checked(type(settings), values, "--set")
 
 
@@ -118,12 +122,35 @@ def name_for(dataset: Named, names: Sequence[str]) -> str:
 
 def _parsed(text: str, source: str) -> Any:
     try:
-        return yaml.safe_load(text)
+        return require_sane(yaml.load(text, _PlainLoader), source)
+    except RecursionError:
+        raise RNNLogicError(f"{source}: is nested too deeply") from None
     except (yaml.YAMLError, ValueError) as error:  # ValueError: a date such as 2020-13-01
         problem = getattr(error, "problem", None) or error
         mark = getattr(error, "problem_mark", None)
         place = f"{source}:{mark.line + 1}" if mark and mark.line else source
         raise RNNLogicError(f"{place}: is not YAML: {problem}") from None
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """Reads plain values only: an alias (`*name`) could make a small file huge."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases (*name) are not read, write out what they stand for")
+        return super().compose_node(parent, index)
+
+
+def require_sane(values: Any, source: str, depth: int = 0) -> Any:
+    """Refuse numbers and nesting beyond all reason, which libraries answer with errors of their own."""
+    if depth > DEEPEST:
+        raise RNNLogicError(f"{source}: is nested more than {DEEPEST} deep")
+    if isinstance(values, int) and abs(values) > LARGEST_NUMBER:
+        raise RNNLogicError(f"{source}: a whole number may be at most {LARGEST_NUMBER:,}")
+    inner = values.values() if isinstance(values, Mapping) else values if isinstance(values, list) else ()
+    for value in inner:
+        require_sane(value, source, depth + 1)
+    return values
 
 
 def _mapping(text: str, source: str) -> dict[str, Any]:
@@ -149,7 +176,8 @@ def _explain(kind: type[Settings], error: Any) -> str:
     if error["type"] == "extra_forbidden":
         return f"unknown key {key!r}; {_remedy(kind, key)}"
     message = str(error["ctx"]["error"]) if error["type"] == "value_error" else error["msg"]
-    return f"{key}: {message}, found {error.get('input')!r}"
+    found = repr(error.get("input"))
+    return f"{key}: {message}, found {found if len(found) <= SHOWN else found[: SHOWN - 3] + '...'}"
 
 
 def _remedy(kind: type[Settings], key: str) -> str:

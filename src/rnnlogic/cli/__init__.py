@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from importlib.metadata import version
 from typing import Annotated
 
 import typer
 
-from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import (
     answers,
+    check,
     compare,
     complete,
     data,
@@ -27,12 +26,15 @@ from rnnlogic.cli import (
 from rnnlogic.cli import labels as labels_command
 from rnnlogic.cli.card import card
 from rnnlogic.cli.mcp import mcp
+from rnnlogic.cli.output import echo
+from rnnlogic.cli.safety import SafeGroup, polite
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
     epilog="Example: rnnlogic fit umls -o runs/umls",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    cls=SafeGroup,
     rich_markup_mode=None,  # plain help, which fits narrow terminals
 )
 app.add_typer(data.app, name="data")
@@ -59,22 +61,31 @@ app.command("serve", epilog="Example: rnnlogic serve runs/umls")(serve.serve)
 app.command("tune", epilog="Example: rnnlogic tune umls -o tuned/umls --minutes 30")(tune.tune)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
 app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
+app.command("check", epilog="Example: rnnlogic check runs/umls")(check.check)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"rnnlogic {version('rnnlogic')}")
+        echo(f"rnnlogic {version('rnnlogic')}")
         raise typer.Exit
 
 
 @app.callback()
 def _options(
+    context: typer.Context,
     show_version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
+    no_verify: Annotated[
+        bool,
+        typer.Option("--no-verify", help="Do not compare files of runs with their checksums."),
+    ] = False,
 ) -> None:
-    pass
+    from rnnlogic.base.sealed import verification
+
+    del show_version  # its callback has done it
+    context.with_resource(verification(not no_verify))
 
 
 def main() -> None:
@@ -82,8 +93,5 @@ def main() -> None:
 
     Typer itself handles Ctrl-C (exit code 130) and a reader that closes our output early.
     """
-    try:
+    with polite():
         app()
-    except RNNLogicError as problem:
-        typer.echo(f"error: {problem}", err=True)
-        sys.exit(2)

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
+from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
     EvidenceChoice,
     EvidenceOption,
+    ExcelSafe,
     GraphOption,
     IdsOption,
     LabelsOption,
     RunFolder,
     TypesOption,
 )
-from rnnlogic.cli.output import print_json, print_table, print_text, styled, terminal_width
+from rnnlogic.cli.output import echo, print_json, print_row, print_table, print_text, terminal_width
 
 if TYPE_CHECKING:
     from rnnlogic.answering.answers import Answer
@@ -68,6 +69,7 @@ def predict(
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
     ] = KnownChoice.drop,
     graph: GraphOption = None,
+    excel_safe: ExcelSafe = False,
     labels: LabelsOption = None,
     ids: IdsOption = False,
     as_json: AsJson = False,
@@ -89,13 +91,13 @@ def predict(
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
     rows = _read_queries(queries, vocab)
     if not as_json:
-        typer.echo("\t".join(COLUMNS))
+        print_row(COLUMNS)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         wanted = [row.query for row in block if row.problem is None]
         found = iter(model.predict_many(wanted, top, evidence.value, known.value))
         for row in block:
-            _print_lines(row, [] if row.problem else next(found), as_json, vocab)
+            _print_lines(row, [] if row.problem else next(found), as_json, vocab, excel_safe)
     _tell_unanswered(queries, [row for row in rows if row.problem])
 
 
@@ -138,18 +140,18 @@ def explain(
         print_json(told.as_dict() | preliminary_mark(model))
     else:
         for number, line in enumerate(told.lines(everything, terminal_width())):
-            typer.echo(_styled(line, number == 0))
+            echo(line, **_style(line, number == 0))
     if page is not None:
         _write(page, told.page())
 
 
-def _styled(line: str, is_title: bool) -> str:
+def _style(line: str, is_title: bool) -> dict[str, Any]:
     """The question in bold, what speaks for and against it in colours."""
     if is_title:
-        return styled(line, bold=True)
+        return {"bold": True}
     if line.startswith("Against it ("):
-        return styled(line, fg="red", bold=True)
-    return styled(line, fg="green", bold=True) if line.startswith("For ") and line.endswith(")") else line
+        return {"fg": "red", "bold": True}
+    return {"fg": "green", "bold": True} if line.startswith("For ") and line.endswith(")") else {}
 
 
 def _write(path: Path, text: str) -> None:
@@ -157,7 +159,7 @@ def _write(path: Path, text: str) -> None:
         write_atomically(path, text)
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror})", str(path)) from None
-    typer.echo(f"page written to {path}", err=True)
+    echo(f"page written to {path}", err=True)
 
 
 def _query(head: str | None, relation: str | None, tail: str | None, vocab: Vocab) -> Query:
@@ -207,9 +209,9 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
     if not rows:
         return
     for row in rows[:TOLD]:
-        typer.echo(f"warning: {path}:{row.line}: {row.problem}", err=True)
+        echo(f"warning: {path}:{row.line}: {row.problem}", err=True)
     more = "; the column problem names them all" if len(rows) > TOLD else ""
-    typer.echo(f"warning: {len(rows):,} row(s) left unanswered{more}", err=True)
+    echo(f"warning: {len(rows):,} row(s) left unanswered{more}", err=True)
     raise typer.Exit(UNANSWERED)
 
 
@@ -229,9 +231,9 @@ def _print_answers(
         return
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
-    typer.echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
+    echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
     if not answers:
-        typer.echo("  no rule reaches an answer")
+        echo("  no rule reaches an answer")
         return
     rows = [
         [i, vocab.entity_title(vocab.entity_id(a.entity)), shown(a.probability), a.score]
@@ -242,22 +244,23 @@ def _print_answers(
         headers.append("known")
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)
-    typer.echo()
+    echo()
     print_text(meaning)
 
 
-def _print_lines(row: Row, answers: list[Answer], as_json: bool, vocab: Vocab) -> None:
+def _print_lines(row: Row, answers: list[Answer], as_json: bool, vocab: Vocab, excel_safe: bool) -> None:
     if as_json:
         told = _as_dict(row.query, answers, vocab) if row.problem is None else _unanswered(row)
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        print_json(told, indent=None)
         return
+    asked = [cell(name, excel_safe) for name in row.query]
     if row.problem is not None:
-        empty = [""] * (len(COLUMNS) - len(row.query) - 1)
-        typer.echo("\t".join([*row.query, *empty, row.problem]))
+        print_row([*asked, *[""] * (len(COLUMNS) - len(asked) - 1), row.problem])
         return
     for rank, answer in enumerate(answers, 1):
         numbers = f"{answer.score:.6g}", f"{answer.probability:.6g}", str(int(answer.is_known))
-        typer.echo("\t".join([*row.query, str(rank), answer.entity, *numbers, answer.label, ""]))
+        entity, label = (cell(name, excel_safe) for name in (answer.entity, answer.label))
+        print_row([*asked, str(rank), entity, *numbers, label, ""])
 
 
 def _as_dict(query: Query, answers: list[Answer], vocab: Vocab) -> dict[str, object]:

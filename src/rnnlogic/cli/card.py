@@ -11,6 +11,7 @@ from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import RunFolder
+from rnnlogic.cli.output import echo
 
 KINDS = (".md", ".html")
 
@@ -34,11 +35,11 @@ def card(
         raise RNNLogicError(f"{output}: a card is a {' or '.join(KINDS)} file")
     made = run_card(load_model(run, None), run)
     if output is None:
-        typer.echo(made.markdown(), nl=False)
+        echo(made.markdown().removesuffix("\n"))
         return
     text = made.page() if output.suffix.lower() == ".html" else made.markdown()
     try:
         write_atomically(output, text)
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror})", str(output)) from None
-    typer.echo(f"card written to {output}")
+    echo(f"card written to {output}")

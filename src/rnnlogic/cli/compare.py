@@ -12,7 +12,7 @@ import typer
 
 from rnnlogic.cli.evaluate import SplitChoice
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
-from rnnlogic.cli.output import print_json, print_table, print_text
+from rnnlogic.cli.output import echo, print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -64,13 +64,13 @@ def _labels(*folders: Path) -> Mapping[str, str]:
 
 
 def _print_comparison(result: Comparison, run_a: Path, run_b: Path, labels: Mapping[str, str]) -> None:
-    typer.echo(f"A: {run_a}\nB: {run_b}")
+    echo(f"A: {run_a}\nB: {run_b}")
     print_text(
         f"{result.dataset}, {result.split} facts, evidence {result.evidence}: {result.queries:,} queries,"
         f" {result.facts:,} facts, {result.samples:,} bootstrap samples, 95 % intervals"
     )
     print_table(METRIC_HEADERS, [_rounded(astuple(row)) for row in result.metrics])
-    typer.echo(f"queries: A wins {result.wins:,}, ties {result.ties:,}, B wins {result.losses:,}\n")
+    echo(f"queries: A wins {result.wins:,}, ties {result.ties:,}, B wins {result.losses:,}\n")
     rows = [(labels.get(row.relation, row.relation), *astuple(row)[1:]) for row in result.relations]
     print_table(RELATION_HEADERS, [_rounded(row) for row in rows])
 

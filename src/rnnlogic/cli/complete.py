@@ -16,6 +16,7 @@ from rnnlogic.cli.options import (
     ClusterOption,
     EvidenceChoice,
     EvidenceOption,
+    ExcelSafe,
     GraphOption,
     IdsOption,
     LabelsOption,
@@ -24,7 +25,7 @@ from rnnlogic.cli.options import (
     TypesOption,
     print_cut,
 )
-from rnnlogic.cli.output import print_json, print_table, print_text
+from rnnlogic.cli.output import echo, print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ def complete(
     most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    excel_safe: ExcelSafe = False,
     labels: LabelsOption = None,
     ids: IdsOption = False,
     types: TypesOption = None,
@@ -78,7 +80,7 @@ def complete(
         facts = model.complete(
             relation, min_probability, most, evidence.value, progress, possible or OFF, budget
         )
-        written = write_facts(output, facts, model.dataset.vocab.has_labels)
+        written = write_facts(output, facts, model.dataset.vocab.has_labels, excel_safe)
         level = model.level(evidence.value)
     seconds, vocab = time.monotonic() - started, model.dataset.vocab
     if as_json:
@@ -91,7 +93,7 @@ def complete(
 
 def _print_left_out(possible: PossibleFacts | None, vocab: Vocab) -> None:
     if possible is not None and possible.left_out:
-        typer.echo()
+        echo()
         print_text(
             f"{possible.left_out:,} facts that rules propose were left out: their head or tail is of a type"
             " that the relation never has there in training (types by"
@@ -128,8 +130,8 @@ def _print(
         ]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
-    typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
-    typer.echo()
+    echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
+    echo()
     print_text(level.sentence())
     table = level.reliability.table()
     if table:

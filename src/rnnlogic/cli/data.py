@@ -17,7 +17,7 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_pairs, print_table
+from rnnlogic.cli.output import echo, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
@@ -84,7 +84,7 @@ def info(
     print_pairs(list(_summary(dataset).items()))
     print_notes(dataset)
     if top:
-        typer.echo()
+        echo()
         print_table(
             ["relation", *SPLITS], _relation_rows(dataset, top), "Largest relations, facts in each split"
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.fit import fit_run, stoppable
-from rnnlogic.cli.output import print_pairs, print_table, terminal_width
+from rnnlogic.cli.output import echo, print_pairs, print_table, terminal_width
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explain import Explanation
@@ -57,7 +57,7 @@ def demo(
     _print_explanation(_good_explanation(model, report))
     _print_title("Your turn")
     for command in (f"rules {FOLDER} --relation treats", "fit DATASET -o RUN", "--help"):
-        typer.echo(f"  rnnlogic {command}")
+        echo(f"  rnnlogic {command}")
 
 
 def _config(dataset: Dataset, fast: bool) -> Config:
@@ -67,9 +67,9 @@ def _config(dataset: Dataset, fast: bool) -> Config:
 
 
 def _print_title(text: str) -> None:
-    typer.echo()
-    typer.secho(text, bold=True)
-    typer.echo()
+    echo()
+    echo(text, bold=True)
+    echo()
 
 
 def _print_data(dataset: Dataset) -> None:
@@ -84,7 +84,7 @@ def _print_data(dataset: Dataset) -> None:
     )
     for head, relation, tail in dataset.train[:: max(1, len(dataset.train) // 3)][:3].tolist():
         names = vocab.relation_label(relation), vocab.entity_label(head), vocab.entity_label(tail)
-        typer.echo("for example  {}({}, {})".format(*names))
+        echo("for example  {}({}, {})".format(*names))
 
 
 def _print_metrics(model: RNNLogic, report: Report) -> None:
@@ -113,17 +113,16 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
     same = same_rules(rules, data.graph("train"), data.vocab)
     totals = {name: len(model.learned.rules.by_head(data.vocab.relation_id(name))) for name in asked}
     for line in rule_lines(rules, same, totals, data.vocab, terminal_width()):
-        typer.echo(line)
+        echo(line)
 
 
 def _print_frontier() -> None:
-    from rnnlogic.learning.result import FRONTIER
     from rnnlogic.runs.folder import Run
     from rnnlogic.runs.frontier import HEADERS, frontier_rows
 
-    arrays = Run.open(FOLDER).load(FRONTIER)
+    arrays = Run.open(FOLDER).frontier()
     if arrays is not None:
-        typer.echo("\nThe fewest rules that answer validation questions nearly as well are kept:")
+        echo("\nThe fewest rules that answer validation questions nearly as well are kept:")
         print_table(list(HEADERS), frontier_rows(arrays))
 
 
@@ -156,4 +155,4 @@ def _carried(explanation: Explanation) -> float:
 
 def _print_explanation(explanation: Explanation) -> None:
     for line in explanation.lines():
-        typer.echo(line)
+        echo(line)

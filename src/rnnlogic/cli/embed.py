@@ -18,7 +18,7 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_pairs, print_table, print_text
+from rnnlogic.cli.output import echo, print_json, print_pairs, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _fit(
     from rnnlogic.embeddings.fit import fit
 
     if (folder / CHECKPOINT).is_file() and not restart:
-        typer.echo(f"resuming the training in {folder}", err=True)
+        echo(f"resuming the training in {folder}", err=True)
     return fit(dataset, settings, folder, progress, threads, max_minutes, restart, _stepper_on(device))
 
 
@@ -152,17 +152,15 @@ def _print_summary(
     summary: dict[str, Any], reports: dict[str, dict[str, float] | None], was_finished: bool
 ) -> None:
     if was_finished:
-        typer.echo(
-            f"{summary['embedding']} is already finished; nothing was changed (--restart trains again)"
-        )
+        echo(f"{summary['embedding']} is already finished; nothing was changed (--restart trains again)")
     print_pairs([(name, value) for name, value in summary.items() if name not in TOLD_APART])
     measured = {split: metrics for split, metrics in reports.items() if metrics is not None}
     if measured:
-        typer.echo()
+        echo()
         names = list(next(iter(measured.values())))
         print_table(["split", *names], [[split, *metrics.values()] for split, metrics in measured.items()])
     if summary["ran_out_of_time"]:
-        typer.echo()
+        echo()
         print_text(
             f"Time ran out: training stopped after {summary['steps']:,} of {summary['planned_steps']:,}"
             " steps, and the best embedding so far was kept. Train again with --restart and a larger"

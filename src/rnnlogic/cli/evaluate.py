@@ -20,7 +20,7 @@ from rnnlogic.cli.options import (
     MaxMinutes,
     RunFolder,
 )
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -69,6 +69,7 @@ def evaluate(
     the evidence, its test facts are predicted. Relations are matched by name.
     """
     from rnnlogic.base.clusters import on_cluster
+    from rnnlogic.runs.files import RunError
     from rnnlogic.runs.folder import Run
 
     model = load_model(run, graph, labels, ids)
@@ -85,17 +86,21 @@ def evaluate(
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
-    if not model.preliminary:
-        name += "-sample" if report.is_sample else ""
-        Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
         more = transfer | preliminary_mark(model) | (_labels(model.dataset.vocab) if relations else {})
         print_json(report.as_dict(relations) | more)
-        return
-    print_report(report)
-    if relations:
-        typer.echo()
+    else:
+        print_report(report)
+    if relations and not as_json:
+        echo()
         _print_relations(report, model.dataset.vocab)
+    if model.preliminary:
+        return
+    try:
+        name += "-sample" if report.is_sample else ""
+        Run.open(run).save_report(name, report.as_dict() | transfer)
+    except RunError as problem:
+        echo(f"note: the report could not be kept: {problem}", err=True)
 
 
 def _labels(vocab: Vocab) -> dict[str, Any]:
@@ -105,11 +110,11 @@ def _labels(vocab: Vocab) -> dict[str, Any]:
 
 def print_report(report: Report) -> None:
     """Print the metrics by side and by tie rule."""
-    typer.echo(
+    echo(
         f"{report.dataset}, {report.split} facts, evidence {report.evidence}: "
         f"{report.queries:,} queries in {report.seconds:.1f} s"
     )
-    typer.echo(f"each {report.protocol}")
+    echo(f"each {report.protocol}")
     rows = report.table()
     print_table(list(rows[0]), [[_rounded(value) for value in row.values()] for row in rows])
 

@@ -12,7 +12,7 @@ import typer
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import AsJson, LabelsOption, RelationOption, RunFolder, TopOption, load_named
-from rnnlogic.cli.output import print_json
+from rnnlogic.cli.output import echo, print_json
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def _with_anyburl_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
         tick = partial(progress, "statistics")
         found, samples = with_anyburl_statistics(table, dataset.graph("train"), tick=tick)
     if samples:
-        typer.echo(
+        echo(
             f"note: {samples:,} rules have too many paths to follow all; their figures are those of a random"
             " sample of entities",
             err=True,
@@ -214,5 +214,5 @@ def _report(result: dict[str, Any], lines: list[str], as_json: bool) -> None:
         print_json(result)
         return
     for line in lines:
-        typer.echo(line)
-    typer.echo(f"{result['rules']:,} rules written to {result['file']}")
+        echo(line)
+    echo(f"{result['rules']:,} rules written to {result['file']}")

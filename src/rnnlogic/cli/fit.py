@@ -13,6 +13,7 @@ import typer
 
 from rnnlogic.base.budget import Budget
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
@@ -25,8 +26,9 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_pairs, print_table
+from rnnlogic.cli.output import echo, print_json, print_pairs, print_table
 from rnnlogic.cli.progress import StageProgress
+from rnnlogic.cli.safety import exit_code
 
 if TYPE_CHECKING:
     from rnnlogic.config import Config
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from rnnlogic.learning.given import GivenRules
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
-
-STOPPED = 130  # exit code of Ctrl-C
 
 
 def fit(
@@ -83,6 +83,9 @@ def fit(
     max_minutes: MaxMinutes = None,
     cluster: ClusterOption = None,
     restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
+    redo_damaged: Annotated[
+        bool, typer.Option("--redo-damaged", help="Do finished stages again whose files are damaged.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Learn rules from a knowledge graph. With the variants plus and plus-emb, a network on top of them.
@@ -98,6 +101,8 @@ def fit(
     settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
+    if redo_damaged:
+        print_redone(output)
     with stoppable("run the same command again to resume"), on_cluster(cluster):
         model, was_finished = fit_run(
             dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
@@ -125,7 +130,7 @@ def fit_run(
 
     was_finished = not restart and Run.exists(folder) and Run.open(folder).finished
     if Run.exists(folder) and not was_finished and not restart:
-        typer.echo(f"resuming the fit in {folder}", err=True)
+        echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
         budget = Budget.of_minutes(max_minutes)
@@ -137,12 +142,12 @@ def fit_run(
 
 @contextmanager
 def stoppable(message: str) -> Iterator[None]:
-    """Ctrl-C inside the block prints a message and exits."""
+    """Ctrl-C, SIGTERM or SIGHUP inside the block print a message and exit."""
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo(f"stopped; {message}", err=True)
-        raise typer.Exit(STOPPED) from None
+    except KeyboardInterrupt as stop:
+        echo(f"stopped; {message}", err=True)
+        raise typer.Exit(exit_code(stop)) from None
 
 
 def _settings(
@@ -177,7 +182,7 @@ def _print_untrained(dataset: Dataset) -> None:
     named = dataset.without_training_facts()
     if named:
         shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
-        typer.echo(
+        echo(
             f"note: nothing is learned for {len(named):,} relation(s) without training facts: {shown}",
             err=True,
         )
@@ -197,7 +202,7 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     given = read_given(source, dataset.vocab)
     banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
     for note in (*given.notes, *[f"{source}: {banned:,} rules are banned and left out"] * (banned > 0)):
-        typer.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     return given
 
 
@@ -227,35 +232,34 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
-    from rnnlogic.learning.result import FRONTIER
     from rnnlogic.runs.frontier import frontier_rows
 
-    arrays = run.load(FRONTIER)
+    arrays = run.frontier()
     return [] if arrays is None else frontier_rows(arrays)
 
 
 def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool) -> None:
     folder = summary["run"]
     if was_finished:
-        typer.echo(f"{folder} is already finished; nothing was changed (use --restart to fit again)")
+        echo(f"{folder} is already finished; nothing was changed (use --restart to fit again)")
     metrics = summary["valid"] or {}
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
     if summary["left_out"]:
-        typer.echo("\nLeft out for want of time")
+        echo("\nLeft out for want of time")
         print_pairs(list(summary["left_out"].items()))
     if summary["frontier"]:
         from rnnlogic.runs.frontier import HEADERS
 
-        typer.echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
+        echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])
     head, relation, tail = map(quote, _example(model))
-    typer.echo("\nNext steps")
-    typer.echo(f"  rnnlogic evaluate {folder}")
-    typer.echo(f"  rnnlogic rules {folder} --top 3")
-    typer.echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
-    typer.echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
-    typer.echo(f"  rnnlogic complete {folder} -o new_facts.tsv")
+    echo("\nNext steps")
+    echo(f"  rnnlogic evaluate {folder}")
+    echo(f"  rnnlogic rules {folder} --top 3")
+    echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
+    echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
+    echo(f"  rnnlogic complete {folder} -o new_facts.tsv")
 
 
 def _example(model: RNNLogic) -> tuple[str, str, str]:

@@ -16,11 +16,9 @@ KINDS = (".png", ".svg", ".pdf")
 
 def plot_frontier(run: Run, output: Path) -> int:
     """Draw the frontier of a run; gives its number of points."""
-    from rnnlogic.learning.result import FRONTIER
-
     if output.suffix.lower() not in KINDS:
         raise RNNLogicError(f"{output}: --frontier writes {', '.join(KINDS)} files")
-    arrays = run.load(FRONTIER)
+    arrays = run.frontier()
     if arrays is None:
         raise RNNLogicError(
             f"{run.folder}: this run has no frontier; `rnnlogic fit` leaves one when it makes a compact model"

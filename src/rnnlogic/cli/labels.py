@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rnnlogic.cli.options import AsJson, RunFolder
-from rnnlogic.cli.output import print_json
+from rnnlogic.cli.output import echo, print_json
 
 
 def labels(
@@ -27,8 +27,8 @@ def labels(
 
     found = label_run(run, file)
     if found.note:
-        typer.echo(f"note: {found.note}", err=True)
+        echo(f"note: {found.note}", err=True)
     if as_json:
         print_json({"run": str(run), "entities": found.entities, "relations": found.relations})
     else:
-        typer.echo(f"{run}: {found.entities:,} entities and {found.relations:,} relations labelled")
+        echo(f"{run}: {found.entities:,} entities and {found.relations:,} relations labelled")

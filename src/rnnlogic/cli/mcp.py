@@ -8,6 +8,7 @@ import typer
 
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.output import echo
 
 
 def mcp(
@@ -33,7 +34,7 @@ def mcp(
     model = load_model(run, graph)
     server = make_server(Tools(model, None if graph else run, evidence.value))
     if http:
-        typer.echo(f"tools for agents at http://{host}:{port}/mcp (Ctrl-C to stop)", err=True)
+        echo(f"tools for agents at http://{host}:{port}/mcp (Ctrl-C to stop)", err=True)
         serve_http(server, host, port)
     else:
         serve_stdio(server)

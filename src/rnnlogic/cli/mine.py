@@ -23,7 +23,7 @@ from rnnlogic.cli.options import (
     print_cut,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def mine(
             Budget.of_minutes(max_minutes, print_cut),
         )
     if cut := cuts_in_words(statistics.cuts):
-        typer.echo(f"note: {cut}", err=True)
+        echo(f"note: {cut}", err=True)
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)
     write_table(output, table, dataset.vocab, "text")
@@ -128,7 +128,7 @@ def mine(
         return
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
     print_table([*FIGURES, "rule"], [[*(row[name] for name in FIGURES), row["label"]] for row in best])
-    typer.echo(f"{len(rows):,} rules written to {output}")
+    echo(f"{len(rows):,} rules written to {output}")
 
 
 def _settings(general: Mapping[str, int | None], mining: Mapping[str, float | None]) -> Config:

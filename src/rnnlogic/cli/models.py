@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from rnnlogic.cli.options import load_named
+from rnnlogic.cli.output import echo
 
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
@@ -24,13 +23,13 @@ def load_model(
 
     model = RNNLogic.load(run)
     if model.preliminary:
-        typer.echo(f"note: {unfinished(model, run)}", err=True)
+        echo(f"note: {unfinished(model, run)}", err=True)
     if graph is not None:
         preliminary, model = model.preliminary, model.on(load_named(graph))
         model.preliminary = preliminary
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:
-            typer.echo(f"note: {line}", err=True)
+            echo(f"note: {line}", err=True)
     return _showing(model, labels, ids)
 
 
@@ -42,7 +41,7 @@ def _showing(model: RNNLogic, labels: Path | None, ids: bool) -> RNNLogic:
         found = relabelled(vocab, labels)
         vocab = found.vocab
         if found.note:
-            typer.echo(f"note: {found.note}", err=True)
+            echo(f"note: {found.note}", err=True)
     return model.with_labels(vocab.with_ids() if ids else vocab)
 
 

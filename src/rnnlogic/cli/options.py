@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.cli.output import echo
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -28,6 +30,10 @@ BanOption = Annotated[
         metavar="PATTERN",
         help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
+]
+ExcelSafe = Annotated[
+    bool,
+    typer.Option("--excel-safe", help="Put ' before names that a spreadsheet would take for a formula."),
 ]
 ClusterOption = Annotated[
     str | None,
@@ -136,9 +142,9 @@ def load_named(
 def print_notes(dataset: Dataset, *, err: bool = False) -> None:
     """Print what reading and cleaning found, a line each."""
     for line in dataset.report.lines():
-        typer.echo(f"note: {line}", err=err)
+        echo(f"note: {line}", err=err)
 
 
 def print_cut(stage: str, what: str) -> None:
     """Print what a stage left out for want of time."""
-    typer.echo(f"note: time is up: {stage}: {what}", err=True)
+    echo(f"note: time is up: {stage}: {what}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import textwrap
@@ -12,14 +11,33 @@ from typing import Any
 
 import typer
 
+from rnnlogic.base.text import json_text, printable, visible
+
 GAP = 2  # columns between those of a table
 HANGING = "    "  # before the further lines of a text that takes more than one
 NARROWEST, WIDEST = 40, 120  # columns that text is wrapped to
 
 
-def print_json(value: Any) -> None:
+def echo(text: str = "", err: bool = False, **style: Any) -> None:
+    """Print text for people; nothing in it steers the terminal. All commands print through this module.
+
+    A style (bold=True, fg="red") shows on a terminal that wants it.
+    """
+    shown = visible(text)
+    stream = sys.stderr if err else sys.stdout
+    wants = style and stream.isatty() and not os.environ.get("NO_COLOR")
+    typer.echo(typer.style(shown, **style) if wants else shown, err=err)
+
+
+def print_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON, with nothing else around it."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    typer.echo(json_text(value, indent))
+
+
+def print_row(cells: Sequence[str]) -> None:
+    """Print a line of columns separated by tabs; exact in a pipe or a file, safe on a terminal."""
+    line = "\t".join(cells)
+    typer.echo(visible(line) if sys.stdout.isatty() else line.encode("utf-8", "backslashreplace"))
 
 
 def terminal_width() -> int:
@@ -29,13 +47,7 @@ def terminal_width() -> int:
 
 def print_text(text: str) -> None:
     """Print a paragraph whose lines break between words only."""
-    typer.echo("\n".join(_wrapped(text, terminal_width())))
-
-
-def styled(text: str, **style: Any) -> str:
-    """The text in bold or in a colour, on a terminal that wants it."""
-    wants = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return typer.style(text, **style) if wants else text
+    echo("\n".join(_wrapped(text, terminal_width())))
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
@@ -45,7 +57,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: st
     that nothing is cut. Elsewhere, where programs may read it, a row is always one line.
     """
     if title:
-        typer.echo(styled(title, bold=True))
+        echo(title, bold=True)
     numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
     texts = [list(headers), *([_text(value) for value in row] for row in rows)]
     widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
@@ -58,7 +70,7 @@ def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: st
         rest = " " * (GAP if apart else 0) + (" " * GAP).join(cells).rstrip()
         lines += [rest] if fits else _in_words(texts[0], row, kept) if number else []
         for line in lines:
-            typer.echo(styled(line, bold=True) if number == 0 else line)
+            echo(line, **({"bold": True} if number == 0 else {}))
 
 
 def _too_wide(widths: Sequence[int], numeric: Sequence[bool], room: int) -> list[int]:
@@ -86,7 +98,7 @@ def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
     """Print names and values, one pair per line, values aligned."""
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
-        typer.echo(f"{name:<{width}}  {_text(value)}")
+        echo(f"{name:<{width}}  {_text(value)}")
 
 
 def _wrapped(text: str, width: int, more: str = "") -> list[str]:
@@ -97,9 +109,9 @@ def _wrapped(text: str, width: int, more: str = "") -> list[str]:
 def _text(value: Any) -> str:
     if value is None:
         return "-"
-    return (
-        f"{value:,}" if isinstance(value, int) else f"{value:.4g}" if isinstance(value, float) else str(value)
-    )
+    if isinstance(value, int | float):
+        return f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
+    return printable(str(value))
 
 
 def _width(text: str) -> int:

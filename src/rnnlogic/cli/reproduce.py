@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rnnlogic.cli.options import AsJson, ClusterOption
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _print_plan(works: Sequence[Work], bench: Bench, as_json: bool) -> None:
         print_json([{"work": name, "state": state} for name, state in rows])
     else:
         print_table(("work", "state"), rows)
-        typer.echo(f"{sum(state == 'done' for _, state in rows)} of {len(rows)} done")
+        echo(f"{sum(state == 'done' for _, state in rows)} of {len(rows)} done")
 
 
 def _print_outcome(tasks: Sequence[Task], path: Path, as_json: bool) -> None:
@@ -153,7 +153,7 @@ def _print_outcome(tasks: Sequence[Task], path: Path, as_json: bool) -> None:
     else:
         if broken:
             print_table(("not done", "why"), [(task.name, task.reason) for task in broken])
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")
     if broken:
         raise typer.Exit(1)
 
@@ -203,7 +203,7 @@ class _View:
         if self._live:
             self._screen.console.print(line, highlight=False, markup=False)
         else:
-            typer.echo(line, err=True)
+            echo(line, err=True)
 
     def _left(self, tasks: Sequence[Task]) -> str:
         """The time left, if the remaining experiments take as long as the finished ones."""

@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from rnnlogic.cli import export
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import AsJson, IdsOption, RelationOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table, styled, terminal_width
+from rnnlogic.cli.output import echo, print_json, print_table, terminal_width
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -121,31 +121,27 @@ def show(
         found = model.rules(relation, **asdict(choice), progress=Later(progress))
         same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)
     if not choice.considers_all(_number(model, relation)):
-        typer.echo(
-            f"note: only the {CONSIDERED} most promising rules of each relation were looked at", err=True
-        )
+        echo(f"note: only the {CONSIDERED} most promising rules of each relation were looked at", err=True)
     if statistics:
         _print_statistics(model, found, as_json)
     elif as_json:
         mark = preliminary_mark(model)
         print_json([rule.as_dict() | {"same_as": same.get(rule.text)} | mark for rule in found])
     elif not found:
-        typer.echo(
-            f"there are no {'such ' if choice.is_narrow else ''}rules for {relation or 'any relation'}"
-        )
+        echo(f"there are no {'such ' if choice.is_narrow else ''}rules for {relation or 'any relation'}")
     else:
         totals = _rules_by_relation(model)
         for line in rule_lines(found, same, totals, model.dataset.vocab, terminal_width()):
-            typer.echo(_styled(line))
+            echo(line, **_style(line))
 
 
-def _styled(line: str) -> str:
+def _style(line: str) -> dict[str, Any]:
     """Relations in bold, what speaks against in red."""
     from rnnlogic.answering.rule_text import AGAINST
 
     if line and not line.startswith(" ") and line.endswith(("rule", "rules")):
-        return styled(line, bold=True)
-    return styled(line, fg="red") if line.strip() == AGAINST else line
+        return {"bold": True}
+    return {"fg": "red"} if line.strip() == AGAINST else {}
 
 
 class Later:
@@ -178,7 +174,7 @@ def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(output), "points": points})
     else:
-        typer.echo(f"frontier of {points} models written to {output}")
+        echo(f"frontier of {points} models written to {output}")
 
 
 def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.options import AsJson, load_named, print_notes
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 SHOWN = 5  # trials that are printed
@@ -48,5 +48,5 @@ def tune(
     )
     if found.importance:
         print_table(["knob", "importance"], [[k, round(v, 2)] for k, v in found.importance.items()])
-    typer.echo(f"validation MRR {found.gain:+.4f} against the packaged settings; see {output / REPORT}")
-    typer.echo(f"\nNext step\n  rnnlogic fit {name} -o RUN --config {output / SETTINGS}")
+    echo(f"validation MRR {found.gain:+.4f} against the packaged settings; see {output / REPORT}")
+    echo(f"\nNext step\n  rnnlogic fit {name} -o RUN --config {output / SETTINGS}")

@@ -29,6 +29,7 @@ EXTRAS = (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS)
 PARQUET = ".parquet"
 SUFFIXES = (*TEXT_SUFFIXES, *RDF_SUFFIXES, *JSON_SUFFIXES, PARQUET)
 NO_DATA = (".md", ".rst", ".py", ".pyc", ".log", ".pdf", ".bib", ".cff", ".yaml", ".yml")  # never facts
+LONGEST_ID = 12  # digits
 LEAKING = 0.1  # share of test facts in facts.txt from which on it cannot be training data
 OTHER_FORMATS = {
     ".xlsx": "save the sheet as CSV",
@@ -207,7 +208,7 @@ def _fixed_names(path: Folder) -> Names:
     names: dict[int, str] = {}
     ids: dict[str, int] = {}
     for line, (number, name) in read_pairs(path, "id<TAB>name"):
-        if not number.isdecimal():
+        if not number.isdecimal() or len(number) > LONGEST_ID:
             raise DataError(f"{number!r} is not an id; expected id<TAB>name", shown(path), line)
         if int(number) in names or name in ids:
             raise DataError(f"id {number} or name {name!r} is given twice", shown(path), line)

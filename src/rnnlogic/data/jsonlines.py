@@ -48,8 +48,9 @@ def _values(place: Place, tally: Tally) -> Iterator[tuple[int, Any]]:
                 continue
             try:
                 value = json.loads(text)
-            except json.JSONDecodeError as problem:
-                raise DataError(f"not valid JSON ({problem.msg})", shown(place), line) from None
+            except (ValueError, RecursionError) as problem:  # ValueError: also numbers of 5,000 digits
+                message = getattr(problem, "msg", None) or str(problem).partition(":")[0]
+                raise DataError(f"not valid JSON ({message})", shown(place), line) from None
             if not isinstance(value, dict | list):
                 raise DataError("expected an object or an array of three on every line", shown(place), line)
             yield line, value

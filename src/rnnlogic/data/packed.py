@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.cleaning import CleaningReport
@@ -15,6 +18,20 @@ from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 
 SPLITS = EVIDENCE_SPLITS["all"]
+FACT_ARRAYS: Declaration = {split: Declared("int32", (f"{split}_facts", 3), least=0) for split in SPLITS}
+
+
+@dataclass
+class _Names:
+    """What `pack_dataset` gives for JSON."""
+
+    name: str
+    source: str
+    relations: tuple[str, ...]
+    relation_labels: dict[str, str]
+    entities: tuple[str, ...]
+    entity_labels: dict[str, str]
+    cleaning: CleaningReport
 
 
 def facts_by_split(dataset: Dataset) -> dict[str, Triples]:
@@ -40,20 +57,25 @@ def pack_dataset(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:
 def unpack_dataset(names: Mapping[str, Any], arrays: Arrays) -> Dataset:
     """The dataset that `pack_dataset` packed; parts that do not belong together are refused."""
     try:
-        vocab = Vocab(
-            tuple(names["entities"]),
-            tuple(names["relations"]),
-            names["entity_labels"],
-            names["relation_labels"],
-        )
-        unseen = {key: tuple(names["cleaning"][key]) for key in ("unseen_entities", "unseen_relations")}
-        report = CleaningReport(**(names["cleaning"] | unseen))
-        train, valid, test = (_checked(split, arrays[split], vocab) for split in SPLITS)
-        return Dataset(names["name"], vocab, train, valid, test, report, names["source"])
-    except KeyError as error:
-        raise DataError(f"{error} is missing") from None
-    except TypeError as error:
-        raise DataError(str(error)) from None
+        told = TypeAdapter(_Names).validate_python(dict(names))
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        problem = f"{key!r} is missing" if first["type"] == "missing" else f"{key}: {first['msg'].lower()}"
+        raise DataError(problem) from None
+    known = {figure.name for figure in fields(CleaningReport)}
+    unknown = [key for key in names["cleaning"] if key not in known]
+    if unknown:
+        raise DataError(f"cleaning.{unknown[0]} is not known")
+    vocab = Vocab(told.entities, told.relations, told.entity_labels, told.relation_labels)
+    for kind, listed in (("entities", vocab.entities), ("relations", vocab.relations)):
+        if len(set(listed)) < len(listed):
+            raise DataError(f"{kind}: a name is given twice")
+    missing = [split for split in SPLITS if split not in arrays]
+    if missing:
+        raise DataError(f"{missing[0]!r} is missing")
+    train, valid, test = (_checked(split, arrays[split], vocab) for split in SPLITS)
+    return Dataset(told.name, vocab, train, valid, test, told.cleaning, told.source)
 
 
 def _checked(split: str, facts: Triples, vocab: Vocab) -> Triples:

@@ -9,12 +9,14 @@ import gzip
 import io
 import sys
 import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.limits import limited
 
 STANDARD_INPUT = "-"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -33,8 +35,11 @@ class StandardInput:
             raise DataError("standard input is a terminal; pipe a file in, or give its name instead of -")
         data = sys.stdin.buffer.read()
         try:
-            return StandardInput(gzip.decompress(data) if data.startswith(GZIP_MAGIC) else data)
-        except (EOFError, OSError) as problem:
+            if not data.startswith(GZIP_MAGIC):
+                return StandardInput(data)
+            unpacked = cast(BinaryIO, gzip.GzipFile(fileobj=io.BytesIO(data)))
+            return StandardInput(limited(unpacked, len(data), "standard input").read())
+        except (EOFError, OSError, zlib.error) as problem:
             raise DataError(f"the gzip data are damaged ({problem})", "standard input") from None
 
     def __str__(self) -> str:
@@ -78,12 +83,20 @@ def stem_of(place: Place) -> str:
 
 
 def open_bytes(place: Place) -> BinaryIO:
-    """Open a plain or gzipped file for reading bytes."""
+    """Open a plain or compressed file for reading bytes; a small one that grows huge is refused."""
+    file = cast(BinaryIO, place.open("rb"))
+    if isinstance(place, zipfile.Path):
+        member = place.root.getinfo(place.at)
+        file = limited(file, member.compress_size, str(place))
     if not place.name.lower().endswith(".gz"):
-        return cast(BinaryIO, place.open("rb"))
-    if isinstance(place, Path):
-        return cast(BinaryIO, gzip.open(place, "rb"))
-    return cast(BinaryIO, gzip.GzipFile(fileobj=place.open("rb")))
+        return file
+    size = place.stat().st_size if isinstance(place, Path) else packed_size(place)
+    return limited(cast(BinaryIO, gzip.GzipFile(fileobj=file)), size, str(place))
+
+
+def packed_size(place: zipfile.Path | StandardInput) -> int:
+    """Bytes that a place takes up itself."""
+    return len(place.data) if isinstance(place, StandardInput) else place.root.getinfo(place.at).file_size
 
 
 def zip_root(path: Path) -> zipfile.Path:

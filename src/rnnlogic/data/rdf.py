@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.limits import beyond, limit
 from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import Block, RawFacts, checked_blocks
 
@@ -24,6 +25,8 @@ _RANDOM_ID = re.compile(r"[0-9a-f]{20,32}")  # what the parser gives nodes that 
 _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")  # local names that Turtle writes without escapes
 _XML_PREFIX = re.compile(rb"""xmlns:([\w.-]+)\s*=\s*["']([^"'&<>\s]+)["']""")
 XML_HEADER_BYTES = 1 << 16
+ENTITY = b"<!ENTITY"
+_PLAIN_ENTITY = re.compile(rb"""<!ENTITY\s+[\w.:-]+\s+("|')([^"'&%<>]*)\1\s*>""")
 _NAMESPACE = re.compile(r".*[/#:]", re.DOTALL)
 
 
@@ -115,6 +118,8 @@ def _parsed(pyoxigraph: Any, place: Place, raw: RawFacts) -> Iterator[Any]:
     formats = pyoxigraph.RdfFormat
     kind = {".nt": formats.N_TRIPLES, ".ttl": formats.TURTLE}.get(suffix_of(place), formats.RDF_XML)
     try:
+        if kind == formats.RDF_XML:
+            _refuse_bombs(place)
         with open_bytes(place) as file:
             parser = pyoxigraph.parse(file, format=kind, base_iri=f"file:///{quote(place.name)}")
             yield from parser
@@ -124,6 +129,22 @@ def _parsed(pyoxigraph: Any, place: Place, raw: RawFacts) -> Iterator[Any]:
         raise DataError(f"not valid RDF: {problem.msg}", shown(place), problem.lineno) from None
     except (OSError, EOFError, zipfile.BadZipFile) as problem:
         raise DataError(f"cannot be read ({problem})", shown(place)) from None
+
+
+def _refuse_bombs(place: Place) -> None:
+    """Refuse entities that name others or are long: a few of them could fill the memory."""
+    with open_bytes(place) as file:
+        beginning = file.read(XML_HEADER_BYTES)
+        declared, piece = beginning.count(ENTITY), beginning
+        while more := file.read(1 << 20):
+            declared += (piece[1 - len(ENTITY) :] + more).count(ENTITY)
+            piece = more
+    values = [match[1] for match in _PLAIN_ENTITY.findall(beginning)]
+    if len(values) < declared:
+        problem = "an entity that stands for more than plain text is not read; write it out where it is used"
+        raise DataError(problem, shown(place))
+    if max(map(len, values), default=0) > limit("entity_bytes"):
+        raise beyond("entity_bytes", shown(place))
 
 
 def _xml_prefixes(place: Place) -> dict[str, str]:

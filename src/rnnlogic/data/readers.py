@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.limits import beyond, limit
 from rnnlogic.data.columns import NO_OPTIONS, Layout, ReadOptions, layout_of
 from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import BLANKS, Block, Tally, checked_blocks
@@ -137,7 +138,11 @@ def _raw_chunks(place: Place) -> Iterator[bytes]:
     try:
         with open_bytes(place) as file:
             while data := file.read(CHUNK_BYTES):
-                yield data + file.readline()
+                longest = limit("line_bytes")
+                rest = file.readline(longest + 1)
+                if len(rest) > longest:
+                    raise beyond("line_bytes", shown(place))
+                yield data + rest
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
         kind = "gzip" if place.name.lower().endswith(".gz") else "zip"
         raise DataError(f"the {kind} file is damaged ({problem})", shown(place)) from None

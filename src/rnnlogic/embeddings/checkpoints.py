@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.base.atomic import write_atomically
+from rnnlogic.base.arrays import WrongArraysError, parse_arrays
+from rnnlogic.base.lock import LOCK
+from rnnlogic.base.sealed import MANIFEST, refuse_links
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError
-from rnnlogic.embeddings.train import Method, Training
+from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError, begin_folder, read_file, write_file
+from rnnlogic.embeddings.train import BEST, Method, Training
 
 CHECKPOINT = "checkpoint.safetensors"
-BEST = "best_"  # before the names of the best parameters so far
 
 
 class Checkpoint:
@@ -26,22 +26,25 @@ class Checkpoint:
     def __init__(self, folder: Path, dataset: Dataset, method: Method) -> None:
         self._folder, self._path, self._method = folder, folder / CHECKPOINT, method
         self._origin = {"settings": method.settings.model_dump(), "data": fingerprint(dataset)}
+        vocab = dataset.vocab
+        self._sizes = {"E": vocab.num_entities, "R": vocab.num_relations, "dim": method.settings.dim}
 
     def load(self) -> Training | None:
         """The training kept so far, if any; an error if its data or settings differ."""
         if not self._path.is_file():
             self._refuse_foreign_files()
             return None
+        refuse_links(self._folder)
+        data = read_file(self._path)
         try:
-            with safe_open(self._path, framework="numpy") as file:
-                about = json.loads(file.metadata()["training"])
-                arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        except (OSError, SafetensorError) as error:
+            about = json.loads(parse_arrays(data).metadata["training"])
+            self.require_same(about["origin"])  # first: with other settings the arrays have other sizes
+            arrays = parse_arrays(data, self._method.declared, self._sizes).arrays
+            step, seconds, history = int(about["step"]), float(about["seconds"]), list(about["history"])
+        except (WrongArraysError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise EmbeddingError(self._path, f"cannot be read ({error}); remove it to start over") from None
-        self.require_same(about["origin"])
         best = {name.removeprefix(BEST): a for name, a in arrays.items() if name.startswith(BEST)}
-        parameters, history = self._method.restored(arrays), about["history"]
-        return Training(parameters, about["step"], about["seconds"], best or None, history)
+        return Training(self._method.restored(arrays), step, seconds, best or None, history)
 
     def save(self, training: Training) -> None:
         """Keep a training; it replaces the one kept before."""
@@ -57,8 +60,8 @@ class Checkpoint:
             "seconds": training.seconds,
             "history": training.history,
         }
-        self._folder.mkdir(parents=True, exist_ok=True)
-        write_atomically(self._path, to_safetensors(arrays, {"training": json.dumps(about)}))
+        begin_folder(self._folder)
+        write_file(self._path, to_safetensors(arrays, {"training": json.dumps(about)}))
 
     def remove(self) -> None:
         """Remove the checkpoint, and partial files that a killed process left behind."""
@@ -70,7 +73,7 @@ class Checkpoint:
         """Refuse a training of other data or settings."""
         for what in ("data", "settings"):
             for key, wanted in self._origin[what].items():
-                stored = origin[what].get(key)
+                stored = origin.get(what, {}).get(key)
                 if stored != wanted:
                     raise EmbeddingError(
                         self._folder,
@@ -88,7 +91,7 @@ class Checkpoint:
         if self._folder.exists() and not self._folder.is_dir():
             raise EmbeddingError(self._folder, "is a file; choose a folder")
         names = (path.name for path in self._folder.iterdir()) if self._folder.exists() else ()
-        foreign = sorted(name for name in names if not name.endswith(".partial"))
+        foreign = sorted(name for name in names if not name.endswith((".partial", MANIFEST, LOCK)))
         if foreign and not {ABOUT, ARRAYS} & set(foreign):
             raise EmbeddingError(self._folder, f"holds other files ({foreign[0]}); choose another folder")
 

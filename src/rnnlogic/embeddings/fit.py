@@ -7,6 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from rnnlogic.base.lock import exclusive
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.base import Embedding
@@ -45,13 +46,25 @@ def fit(
     if folder is None:
         training = train(dataset, method, threads, None, progress, max_minutes)
         return method.embedding(training.best(), threads)
-    folder = Path(folder)
+    with exclusive(folder):
+        return _fit_in(Path(folder), dataset, method, progress, threads, max_minutes, restart)
+
+
+def _fit_in(
+    folder: Path,
+    dataset: Dataset,
+    method: Method,
+    progress: Progress,
+    threads: int | None,
+    max_minutes: float | None,
+    restart: bool,
+) -> Embedding:
     checkpoint = Checkpoint(folder, dataset, method)
     if restart:
         checkpoint.remove()
         remove_embedding(folder)
     if is_finished(folder):
-        checkpoint.require_same(read_about(folder)["origin"])
+        checkpoint.require_same(read_about(folder).get("origin", {}))
     else:
         training = train(dataset, method, threads, checkpoint, progress, max_minutes)
         about = _about(dataset, checkpoint.origin, training) | _extent(method, training, max_minutes)

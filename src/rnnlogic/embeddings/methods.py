@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared, Size
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings import complex_step, step
@@ -18,9 +19,10 @@ from rnnlogic.embeddings.complex_batches import Batch, Batches
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.sampling import Piece, Sampler
 from rnnlogic.embeddings.settings import ComplExSettings, RotatESettings, TrainingSettings
-from rnnlogic.embeddings.train import Method, Parameters, Stepper
+from rnnlogic.embeddings.train import BEST, Method, Parameters, Stepper
 
 Arrays = Mapping[str, NDArray[Any]]
+Shapes = dict[str, tuple[Size, ...]]
 MakeStepper = Callable[[step.Parameters, Sampler], Stepper]
 
 
@@ -58,6 +60,13 @@ class RotatEMethod:
         """Random parameters."""
         graph = self.sampler.graph
         return step.initial_parameters(graph.num_entities, graph.num_relations, self.settings)
+
+    @property
+    def declared(self) -> Declaration:
+        """The arrays of a checkpoint."""
+        shapes: Shapes = {"entity": ("E", "2*dim"), "phase": ("R", "dim")}
+        updates = {f"{kind}.updates": Declared("int32", shape[:1], least=0) for kind, shape in shapes.items()}
+        return _tables(shapes, ("values", "mean", "square")) | updates
 
     def restored(self, arrays: Arrays) -> step.Parameters:
         """The parameters of a checkpoint."""
@@ -113,6 +122,12 @@ class ComplExMethod:
         graph = self.batches.graph
         return complex_step.initial_parameters(graph.num_entities, graph.num_relations, self.settings)
 
+    @property
+    def declared(self) -> Declaration:
+        """The arrays of a checkpoint."""
+        shapes: Shapes = {"entity": ("E", "2*dim"), "relation": ("2*R", "2*dim")}
+        return _tables(shapes, ("values", "square"))
+
     def restored(self, arrays: Arrays) -> complex_step.Parameters:
         """The parameters of a checkpoint."""
         tables = [
@@ -129,6 +144,13 @@ class ComplExMethod:
     def embedding(self, values: Mapping[str, Floats], threads: int | None) -> ComplEx:
         """The embedding with these parameters."""
         return ComplEx(values["entity"], values["relation"], threads)
+
+
+def _tables(shapes: Shapes, names: Sequence[str]) -> Declaration:
+    """Tables of parameters, and the best of them if there are any yet."""
+    tables = {f"{kind}.{name}": Declared("float32", shapes[kind]) for kind in shapes for name in names}
+    best = {BEST + kind: Declared("float32", shape, optional=True) for kind, shape in shapes.items()}
+    return tables | best
 
 
 def method_of(

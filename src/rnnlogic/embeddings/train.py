@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress, silent
@@ -22,6 +23,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 
 SHOW_EVERY = 0.5  # seconds between two calls of the progress function
 KEEP_EVERY = 120.0  # seconds between two checkpoints
+BEST = "best_"  # before the names of the best parameters so far, in a checkpoint
 
 
 class Parameters(Protocol):
@@ -75,6 +77,11 @@ class Method(Protocol):
 
     def first(self) -> Parameters:
         """Random parameters."""
+        ...
+
+    @property
+    def declared(self) -> Declaration:
+        """The arrays of a checkpoint."""
         ...
 
     def restored(self, arrays: Mapping[str, NDArray[Any]]) -> Parameters:

@@ -8,14 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.base.atomic import write_atomically
+from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.sealed import read_sealed, write_sealed
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.evaluation.report import Report
 
+RANKS: Declaration = {
+    "asked": Declared("int32", ("queries", 3), least=0),
+    **{name: Declared("int64", ("queries",), least=0) for name in ("better", "tied", "candidates")},
+}
 KEPT = ("dataset", "split", "evidence", "protocol", "seconds", "sides", "relations")
 
 
@@ -26,18 +30,19 @@ def save_ranks(path: str | Path, report: Report, data: Mapping[str, str]) -> Non
     about = {name: getattr(report, name) for name in KEPT} | {"data": dict(data)}
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     packed = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_atomically(Path(path), to_safetensors(packed, {"report": json.dumps(about, ensure_ascii=False)}))
+    write_sealed(Path(path), to_safetensors(packed, {"report": json.dumps(about, ensure_ascii=False)}))
 
 
 def load_ranks(path: str | Path) -> tuple[Report, dict[str, str]]:
     """The report, and the fingerprint of its data."""
     try:
-        with safe_open(path, framework="numpy") as file:
-            about: dict[str, Any] = json.loads(file.metadata()["report"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
+        arrays, metadata = parse_arrays(read_sealed(Path(path)), RANKS)
+        about: dict[str, Any] = json.loads(metadata["report"])
+        data: dict[str, str] = dict(about.pop("data"))
+        about |= {name: tuple(about[name]) for name in ("sides", "relations")}
+        asked = arrays.pop("asked")
+        if asked.size and asked[:, 1].max() >= 2 * len(about["relations"]):
+            raise WrongArraysError("asked holds relations without a name")
+        return Report(**about, asked=asked, ranks=Ranks(**arrays)), data
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RNNLogicError(f"{path}: cannot be read ({error}); run the evaluation again") from None
-    data: dict[str, str] = about.pop("data")
-    about |= {name: tuple(about[name]) for name in ("sides", "relations")}
-    asked = arrays.pop("asked")
-    return Report(**about, asked=asked, ranks=Ranks(**arrays)), data

@@ -38,6 +38,7 @@ from rnnlogic.learning.result import (
     pack_learned,
     unpack_learned,
 )
+from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
@@ -64,9 +65,9 @@ def learn(
     pinned in the settings.
     """
     edits = edits_of(config, given, dataset.vocab)
-    threads = config.threads or default_threads()
-    budget = noted_cuts(deadline, store)
-    job = _Job(dataset, config, store, progress, threads, embedding, edits, budget)
+    threads, kept = config.threads or default_threads(), CheckedStore(store, config, dataset.vocab)
+    budget = noted_cuts(deadline, kept)
+    job = _Job(dataset, config, kept, progress, threads, embedding, edits, budget)
     with torch_threads(1):  # torch's sums depend on the number of threads; ours do not
         return job.compact(*job.full(*job.rules()))
 
@@ -140,9 +141,9 @@ class _Job:
         found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
-        self.store.save(FRONTIER, pack_frontier(found) | {"full_rules": np.array(len(full.rules))})
         level = found.levels[found.chosen]
         self.note("compact", started, rules=level.rules, valid_mrr=level.mrr, drop=level.drop)
+        self.store.save(FRONTIER, pack_frontier(found) | {"full_rules": np.array(len(full.rules))})
         return Learned(few, *(getattr(full, name)[found.rules] for name in FIGURES))
 
     def learned(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
@@ -255,8 +256,8 @@ class _Job:
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
             saved |= {"is_cut": np.array(True)} if budget.is_over else {}
-            self.store.save("mined", saved)
             self.note("mined", started, rules=len(rules), budget=cuts_in_words(statistics.cuts))
+            self.store.save("mined", saved)
         return unpack_rules(saved), saved["quality"], "is_cut" in saved
 
     def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:
@@ -281,8 +282,8 @@ class _Job:
                 what = f"{len(fitted.losses):,} of {settings.pretrain_steps:,} steps"
                 self.budget.cut("pretrain", what)
             saved = pack_generator(generator)
-            self.store.save("pretrained", saved)
             self.note("pretrained", started, loss=fitted.loss)
+            self.store.save("pretrained", saved)
         return with_parameters(generator, saved)
 
     def rounds(self, state: EMState) -> RuleGenerator:
@@ -328,7 +329,6 @@ class _Job:
         state, info = em_round(state, graph, *shared)
         mrr = self.valid_mrr(info.rules, info.weights, budget)
         saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}
-        self.store.save(f"round-{number}", saved)
         self.progress(stage, 1, 1, f"valid MRR {mrr:.4f}")
         self.note(
             "round",
@@ -339,6 +339,7 @@ class _Job:
             loss=info.loss,
             generator_loss=info.generator_loss,
         )
+        self.store.save(f"round-{number}", saved)
         return saved
 
     def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64], budget: Budget) -> float:
@@ -354,7 +355,7 @@ class _Job:
         return evaluate(scorer, self.dataset, "valid", progress=tick, most_facts=most).metrics()["mrr"]
 
     def note(self, stage: str, started: float, **figures: Any) -> None:
-        """Log a stage: its figures and its duration."""
+        """Log a stage: its figures and its duration; before it is kept, so that a kill loses no line."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
 
 
@@ -379,7 +380,12 @@ def with_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]
     """A generator of the same sizes with the parameters that `pack_generator` packed."""
     prefix, other = "generator.", copy.deepcopy(generator)
     state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
-    other.load_state_dict(state)
+    try:
+        other.load_state_dict(state)
+    except RuntimeError as error:
+        raise RNNLogicError(
+            f"the generator of this fit has other sizes than the settings ({error})"
+        ) from None
     return other
 
 

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.budget import Budget
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.predictors.base import Predictor, predictor_class
-from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
+from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 
 FIGURES = ("log_prior", "support", "confidence")
 FRONTIER = "frontier"  # the stage that holds the frontier of a compact model
@@ -83,6 +84,16 @@ class MemoryStore:
         self.records.append(dict(record))
 
 
+def learned_arrays(config: Config) -> Declaration:
+    """What `pack_learned` gives with these settings."""
+    figures = {
+        "log_prior": Declared("float64", ("rules",), finite=False),
+        "support": Declared("int64", ("rules",), least=0),
+        "confidence": Declared("float64", ("rules",), least=0, most=1.0, finite=False),
+    }
+    return RULE_ARRAYS | figures | predictor_class(config.variant).arrays(config)
+
+
 def noted_cuts(deadline: float | None, store: Store) -> Budget:
     """The time until a deadline (a value of time.monotonic()); what is cut is logged in the store."""
 
@@ -94,7 +105,7 @@ def noted_cuts(deadline: float | None, store: Store) -> Budget:
 
 def cuts_of(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """What each stage left out, by the records of a fit."""
-    return {str(one["of"]): str(one["what"]) for one in records if one.get("stage") == CUT}
+    return {str(one.get("of")): str(one.get("what")) for one in records if one.get("stage") == CUT}
 
 
 def pack_learned(learned: Learned) -> Arrays:

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature, Progress, silent
@@ -145,6 +146,12 @@ class Predictor(AnswerScorer):
     @abstractmethod
     def pack(self) -> Arrays:
         """What was learned, as arrays; rules and embedding are kept elsewhere."""
+
+    @classmethod
+    def arrays(cls, config: Config) -> Declaration:
+        """What `pack` gives with these settings; anything else is refused when a run is read."""
+        del config
+        return {"weights": Declared("float64", ("rules",))}
 
     @classmethod
     @abstractmethod

@@ -11,10 +11,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.rule import Rule, parse_rule
+
+RULE_ARRAYS: Declaration = {  # what `pack_rules` gives
+    "heads": Declared("int32", ("rules",), least=0, below="2*R"),
+    "body": Declared("int32", ("steps",), least=0, below="2*R"),
+    "body_ptr": Declared("int64", ("rules+1",), points_into="body"),
+}
 
 
 class RuleSet:

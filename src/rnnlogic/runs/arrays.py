@@ -1,4 +1,4 @@
-"""Arrays of a run folder, as safetensors files: reading them runs no code."""
+"""Arrays of a run folder, as safetensors files: reading them runs no code, and takes only declared ones."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import load, save
+from safetensors.numpy import save
 
+from rnnlogic.base.arrays import Declaration, Sizes, WrongArraysError, parse_arrays
 from rnnlogic.base.types import Arrays
-from rnnlogic.runs.files import unreadable, write_file
+from rnnlogic.runs.files import read_file, unreadable, write_file
 
 
 def write_arrays(
@@ -24,20 +24,17 @@ def write_arrays(
     write_file(path, save(contiguous, None if metadata is None else dict(metadata)))
 
 
-def read_arrays(path: Path) -> Arrays:
-    """All arrays of a file."""
+def read_arrays(path: Path, declaration: Declaration | None = None, sizes: Sizes | None = None) -> Arrays:
+    """All arrays of a file, as declared; sizes are E, R and whatever else the declaration needs."""
     try:
-        arrays: Arrays = load(path.read_bytes())
-    except (OSError, SafetensorError) as error:
+        return parse_arrays(read_file(path), declaration, sizes).arrays
+    except WrongArraysError as error:
         raise unreadable(path, error) from None
-    return arrays
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """The texts that were written with the arrays; reads no more than the head of the file."""
+    """The texts that were written with the arrays."""
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata: dict[str, str] | None = file.metadata()
-    except (OSError, SafetensorError) as error:
+        return parse_arrays(read_file(path)).metadata
+    except WrongArraysError as error:
         raise unreadable(path, error) from None
-    return metadata or {}

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.sealed import MANIFEST, require_whole
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, GraphArrays
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
+from rnnlogic.data.packed import FACT_ARRAYS, pack_dataset, unpack_dataset
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
 
@@ -25,7 +26,8 @@ VOCABULARY, FACTS = "vocabulary.json", "dataset.safetensors"
 GRAPHS = "graphs"
 KEPT: tuple[Evidence, ...] = ("train", "all")  # what predict, evaluate and complete look at by default
 LARGE = 200_000  # facts from which on it takes longer to sort a graph than to map it
-FORMAT = 2  # of the whole folder; folders of version 0.1 have no mark
+FORMAT = 3  # of the whole folder; folders of version 0.1 have no mark
+READ = (2, FORMAT)  # folders of format 2 have no checksums
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
@@ -43,12 +45,12 @@ def read_dataset(folder: Path) -> Dataset:
     """The dataset of a run, from the folder alone."""
     names = _names(folder)
     try:
-        dataset = unpack_dataset(names, read_arrays(folder / FACTS))
+        dataset = unpack_dataset(names, read_arrays(folder / FACTS, FACT_ARRAYS))
     except DataError as error:
         raise unreadable(folder, f"{VOCABULARY} and {FACTS} do not fit: {error}") from None
     for evidence in KEPT:
         place = _graph_folder(folder, dataset, evidence)
-        if place is not None and place.is_dir():
+        if place is not None and all(path.is_file() for path in _graph_files(place)):
             dataset.use_graph(evidence, _mapped_graph(place, dataset))
     return dataset
 
@@ -73,9 +75,16 @@ def _graph_folder(folder: Path, dataset: Dataset, evidence: Evidence) -> Path | 
     return folder / GRAPHS / f"{evidence}-{digest.hexdigest()[:16]}"
 
 
+def _graph_files(place: Path) -> list[Path]:
+    return [place / f"{name}.npy" for name in GraphArrays._fields]
+
+
 def _mapped_graph(place: Path, dataset: Dataset) -> Graph:
-    paths = [place / f"{name}.npy" for name in GraphArrays._fields]
+    """A graph whose files are mapped: they are what was written, and their ids are within range."""
+    paths = _graph_files(place)
     try:
+        for path in paths:
+            require_whole(path)
         arrays = [np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray) for path in paths]
         return Graph.from_arrays(
             GraphArrays(*arrays), dataset.vocab.num_entities, dataset.vocab.num_relations
@@ -98,7 +107,9 @@ def _names(folder: Path) -> dict[str, Any]:
             "holds a run of rnnlogic 0.1, which this version cannot read; fit again in a new folder, or in"
             " this one with --restart",
         )
-    if found != FORMAT:
+    if found == FORMAT and not (folder / MANIFEST).is_file():
+        raise unreadable(folder / MANIFEST, "no such file, so nobody can tell whether the run is whole")
+    if found not in READ:
         raise RunError(
             folder,
             f"holds a run of another version of rnnlogic (format {found}; this one reads {FORMAT}); install"

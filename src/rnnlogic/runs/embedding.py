@@ -1,12 +1,11 @@
 """The embedding of a fit: given, or trained first; in a run folder, or only in memory. Free of torch.
 
-A run folder keeps no copy of an embedding that lies elsewhere: embedding.json says where it is, and its
-checksum, so that a change is noticed.
+A run folder holds its embedding, so that it needs nothing outside: one that was given is put there, too
+(as a hard link, where the disk allows it). embedding.json has its checksum, so that a change is noticed.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
@@ -18,7 +17,7 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.base import Embedding
-from rnnlogic.embeddings.files import checksum, load_embedding, save_embedding
+from rnnlogic.embeddings.files import checksum, copy_embedding, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import settings_for
 from rnnlogic.embeddings.together import Together, joined
@@ -80,7 +79,7 @@ def save_with_run(embedding: Scorer, vocab: Vocab, run: Run) -> None:
     foreign = [part for part in parts if not isinstance(part, Embedding)]
     if foreign:
         raise RNNLogicError(f"a {type(foreign[0]).__name__} cannot be kept in a run folder")
-    _refer(run, _kept([part for part in parts if isinstance(part, Embedding)], vocab, run))
+    _keep([part for part in parts if isinstance(part, Embedding)], vocab, run)
 
 
 def _own(given: Given) -> list[Own] | None:
@@ -94,47 +93,51 @@ def _own(given: Given) -> list[Own] | None:
     return list(given) if isinstance(given, Sequence) else None
 
 
-def _kept(given: Sequence[Own], vocab: Vocab, run: Run) -> list[Path]:
-    """Folders of all; embeddings in memory are written into the run."""
-    folders = []
-    for number, one in enumerate(given, 1):
+def _places(number: int) -> list[str]:
+    """Where so many embeddings lie in the folder of their run."""
+    return [EMBEDDING] if number == 1 else [f"{EMBEDDING}/{i}" for i in range(1, number + 1)]
+
+
+def _keep(given: Sequence[Own], vocab: Vocab, run: Run) -> None:
+    """Put embeddings into the folder of a run, which needs nothing outside."""
+    for one, place in zip(given, _places(len(given)), strict=True):
         if isinstance(one, Embedding):
-            folder = run.folder / EMBEDDING if len(given) == 1 else run.folder / EMBEDDING / str(number)
-            save_embedding(folder, one, vocab, {})
+            save_embedding(run.folder / place, one, vocab, {})
         else:
-            folder = Path(one)
-            load_embedding(folder, vocab)  # shows what is wrong with it before the run depends on it
-        folders.append(folder)
-    return folders
+            load_embedding(one, vocab)  # shows what is wrong with it before the run depends on it
+            copy_embedding(Path(one), run.folder / place)
+    _refer(run, len(given))
 
 
-def _refer(run: Run, folders: Sequence[Path]) -> None:
-    """Note which embeddings a run uses; by a relative path if they lie in or beside the run's folder."""
-    own, places = run.folder.resolve(), []
-    for folder in (given.resolve() for given in folders):
-        place = os.path.relpath(folder, own) if folder.is_relative_to(own.parent) else folder
-        places.append({"folder": str(place), "sha256": checksum(folder)})
-    write_object(run.folder / EMBEDDING_REFERENCE, places[0] if len(places) == 1 else {"several": places})
+def _refer(run: Run, number: int) -> None:
+    """Note which embeddings a run uses."""
+    told = [{"folder": place, "sha256": checksum(run.folder / place)} for place in _places(number)]
+    write_object(run.folder / EMBEDDING_REFERENCE, told[0] if number == 1 else {"several": told})
 
 
-def _references(run: Run) -> list[tuple[Path, str]]:
-    """Folder and checksum of every embedding that a run uses; empty if there is none (yet)."""
+def _references(run: Run) -> list[tuple[str, str]]:
+    """Place and checksum of every embedding that a run uses; empty if there is none (yet)."""
     path = run.folder / EMBEDDING_REFERENCE
     if not path.is_file():
         return []
     values = read_object(path)
     try:
-        places = values.get("several", [values])
-        return [(run.folder / str(place["folder"]), str(place["sha256"])) for place in places]
+        told = values.get("several", [values])
+        return [(str(one["folder"]), str(one["sha256"])) for one in told]
+    except TypeError:
+        raise unreadable(path, "expected objects with folder and sha256") from None
     except KeyError as error:
         raise unreadable(path, f"{error} is missing") from None
 
 
 def _stored(run: Run) -> list[Embedding]:
     """The embeddings that a run uses, unchanged; empty if there is none (yet)."""
-    found = []
-    for folder, expected in _references(run):
-        if not folder.is_dir():
+    references, found = _references(run), []
+    for (place, expected), name in zip(references, _places(len(references)), strict=True):
+        folder = run.folder / name
+        if not folder.is_dir() and place != name:
+            problem = f"lies outside ({place}), and a run may not lead there; copy that folder to {folder}"
+        elif not folder.is_dir():
             problem = "is missing; put it back, or fit again with --restart"
         elif checksum(folder) != expected:
             problem = "was changed; put the old one back, or fit again with --restart"
@@ -166,10 +169,10 @@ def _in_run(
     references = _references(run)
     folders = [one for one in given if not isinstance(one, Embedding)]
     if not references and given:
-        _refer(run, _kept(given, dataset.vocab, run))
+        _keep(given, dataset.vocab, run)
     elif not references:
         _train(dataset, config, run.folder / EMBEDDING, progress, budget)
-        _refer(run, [run.folder / EMBEDDING])
+        _refer(run, 1)
     elif folders and [checksum(one) for one in folders] != [expected for _, expected in references]:
         names = ", ".join(map(str, folders))
         raise RunError(

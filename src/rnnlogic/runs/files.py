@@ -1,4 +1,4 @@
-"""Files of a run folder: each appears whole or not at all, and errors name the file and the way out."""
+"""Files of a run folder: each appears whole or not at all, damage is noticed, errors name the way out."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlogic.base.atomic import Content, write_atomically
+from rnnlogic.base.atomic import Content
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.sealed import append_line as append_sealed
+from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.text import printable
 
 
 class RunError(RNNLogicError):
@@ -23,27 +26,52 @@ def unreadable(path: Path, problem: object) -> RunError:
     return RunError(path, f"cannot be read ({problem}); was the folder copied whole?")
 
 
+def unwritable(path: Path, error: OSError) -> RunError:
+    """The error for a file that cannot be written."""
+    return RunError(path, f"cannot be written ({error.strerror or error})")
+
+
 def write_file(path: Path, content: Content) -> None:
     """Write a file of a run; missing folders are made."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content)
+        write_sealed(path, content)
     except OSError as error:
-        raise RunError(path, f"cannot be written ({error.strerror or error})") from None
+        raise unwritable(path, error) from None
+
+
+def read_file(path: Path) -> bytearray:
+    """The bytes of a file of a run, which are what was written there."""
+    try:
+        return read_sealed(path)
+    except OSError as error:
+        raise unreadable(path, error.strerror or error) from None
 
 
 def append_line(path: Path, line: str) -> None:
     """Add a line to a file; a kill may have left half a line at its end, which is dropped first."""
     try:
-        with path.open("ab+") as file:
-            end = file.tell()
-            file.seek(0)
-            whole = file.read().rfind(b"\n") + 1
-            if whole < end:
-                file.truncate(whole)
-            file.write(line.encode() + b"\n")
+        append_sealed(path, printable(line))
     except OSError as error:
-        raise RunError(path, f"cannot be written ({error.strerror or error})") from None
+        raise unwritable(path, error) from None
+
+
+def append_record(path: Path, record: Mapping[str, Any]) -> None:
+    """Add a line of JSON, unless it is there already: work that a kill undid is done, and told, again.
+
+    How long it took does not count.
+    """
+    text = json.dumps(record, ensure_ascii=False)
+    if _timeless(json.loads(text)) not in map(_timeless, read_records(path)):
+        append_line(path, text)
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The lines of JSON in a file that grows; half a line that a kill left is none."""
+    try:
+        lines = path.read_bytes().split(b"\n") if path.is_file() else []
+    except OSError as error:
+        raise unreadable(path, error.strerror or error) from None
+    return [record for record in map(_record, lines) if isinstance(record, dict)]
 
 
 def write_object(path: Path, values: Mapping[str, Any]) -> None:
@@ -54,8 +82,8 @@ def write_object(path: Path, values: Mapping[str, Any]) -> None:
 def read_object(path: Path) -> dict[str, Any]:
     """Read a JSON object."""
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        values = json.loads(read_file(path))
+    except (ValueError, RecursionError) as error:
         raise unreadable(path, error) from None
     if not isinstance(values, dict):
         raise unreadable(path, f"expected an object, found {type(values).__name__}")
@@ -66,3 +94,14 @@ def remove_partial_files(folder: Path) -> None:
     """Remove what a kill in the middle of writing left in a folder."""
     for path in folder.glob(".*.partial"):
         path.unlink(missing_ok=True)
+
+
+def _timeless(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in record.items() if k != "seconds"}
+
+
+def _record(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None

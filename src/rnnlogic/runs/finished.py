@@ -7,6 +7,7 @@ model.json           versions, time taken; written last, so it marks a finished 
 
 from __future__ import annotations
 
+import math
 import platform
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -16,11 +17,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
+from rnnlogic.learning.result import Learned, learned_arrays, pack_learned, unpack_learned
 from rnnlogic.mining.figures import rule_figures
+from rnnlogic.predictors.eta import voices
 from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
@@ -68,23 +72,22 @@ def write_learned(
     write_object(folder / MODEL, about)
 
 
-def read_learned(folder: Path, config: Config, embedding: Scorer | None) -> Learned:
+def read_learned(folder: Path, config: Config, embedding: Scorer | None, vocab: Vocab) -> Learned:
     """What a finished fit has learned."""
-    read_about(folder)
-    try:
-        return unpack_learned(read_arrays(folder / WEIGHTS), config, embedding)
-    except KeyError as error:
-        raise unreadable(folder / WEIGHTS, f"{error} is missing") from None
+    sizes = {"embeddings": len(voices(embedding))} if embedding is not None else {}
+    return unpack_learned(_read_weights(folder, config, vocab, sizes), config, embedding)
 
 
-def read_weighted_rules(folder: Path) -> WeightedRules:
+def read_weighted_rules(folder: Path, config: Config, vocab: Vocab) -> WeightedRules:
     """The rules of a finished fit of any variant; no embedding is needed."""
+    arrays = _read_weights(folder, config, vocab, {})
+    return WeightedRules(unpack_rules(arrays), arrays["weights"], arrays["log_prior"])
+
+
+def _read_weights(folder: Path, config: Config, vocab: Vocab, sizes: Mapping[str, int]) -> Arrays:
     read_about(folder)
-    arrays = read_arrays(folder / WEIGHTS)
-    try:
-        return WeightedRules(unpack_rules(arrays), arrays["weights"], arrays["log_prior"])
-    except KeyError as error:
-        raise unreadable(folder / WEIGHTS, f"{error} is missing") from None
+    known = {"E": vocab.num_entities, "R": vocab.num_relations, **sizes}
+    return read_arrays(folder / WEIGHTS, learned_arrays(config), known)
 
 
 def read_about(folder: Path) -> dict[str, Any]:
@@ -93,7 +96,11 @@ def read_about(folder: Path) -> dict[str, Any]:
         raise RunError(
             folder, "the fit was not finished; run the same `rnnlogic fit` command again to resume it"
         )
-    return read_object(folder / MODEL)
+    about = read_object(folder / MODEL)
+    minutes = about.get("minutes")
+    if not isinstance(minutes, int | float) or not math.isfinite(minutes):
+        raise unreadable(folder / MODEL, "minutes is no number")
+    return about
 
 
 def rules_text(learned: Learned | WeightedRules, dataset: Dataset, many: int = MANY) -> str:

@@ -12,6 +12,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.given import Edits
 from rnnlogic.learning.preliminary import MINUTES, SHARE, STAGE, preliminary
 from rnnlogic.learning.result import Learned, Store, pack_learned, unpack_learned
+from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.folder import Run
 
@@ -29,21 +30,23 @@ def keep_first_model(
     store: Store, dataset: Dataset, config: Config, edits: Edits, progress: Progress, budget: Budget
 ) -> None:
     """Make the first model, unless it is there already or no rules are generated."""
-    if not config.generate or store.load(STAGE) is not None or not len(dataset.train):
+    kept = CheckedStore(store, config, dataset.vocab)
+    if not config.generate or kept.load(STAGE) is not None or not len(dataset.train):
         return
     quick = Budget.of_minutes(min(MINUTES, SHARE * budget.left / 60))
     first = preliminary(dataset, config, edits, config.threads or default_threads(), progress, quick)
     if first is not None:
-        store.save(STAGE, pack_learned(first))
+        kept.save(STAGE, pack_learned(first))
 
 
 def unfinished_model(run: Run) -> Unfinished | None:
     """The full model before it is made compact, else the first one; None if there is neither."""
     config = run.config()
-    full = run.load(FULL)
+    kept = CheckedStore(run, config, run.dataset().vocab)
+    full = kept.load(FULL)
     if full is not None:
         return Unfinished(unpack_learned(full, config, embedding_of(run)), FULL)
-    first = run.load(STAGE)
+    first = kept.load(STAGE)
     if first is None:
         return None
     return Unfinished(unpack_learned(first, changed(config, {"variant": "rnnlogic"}), None), STAGE)

@@ -14,13 +14,13 @@
     calibration.*        what probabilities rest on, with their reliability
     model.json           versions, time taken; written last, so it marks a finished fit
     reports/             evaluations
+    manifest.jsonl       SHA-256 of every file; damage is noticed when a file is read (base/sealed.py)
 
 Every file appears whole or not at all; a kill at any point loses at most the stage at work.
 """
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from datetime import datetime
@@ -30,11 +30,14 @@ from typing import Any
 import yaml
 from numpy.typing import NDArray
 
+from rnnlogic.base.lock import LOCK
+from rnnlogic.base.sealed import MANIFEST, begin_manifest, refuse_links, require_whole, seal
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import Learned, cuts_of
+from rnnlogic.learning.result import FRONTIER, Learned, cuts_of
+from rnnlogic.learning.stages import FRONTIER_ARRAYS
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.dataset import (
     FACTS,
@@ -48,8 +51,13 @@ from rnnlogic.runs.dataset import (
 from rnnlogic.runs.files import (
     RunError,
     append_line,
+    append_record,
+    read_file,
     read_object,
+    read_records,
     remove_partial_files,
+    unreadable,
+    unwritable,
     write_file,
     write_object,
 )
@@ -73,7 +81,7 @@ from rnnlogic.runs.stages import STAGES, Stages
 
 CONFIG, GIVEN, METRICS, LOG = "config.yaml", "given.rules", "metrics.jsonl", "log.txt"
 EMBEDDING, EMBEDDING_REFERENCE = "embedding", "embedding.json"
-BEGUN = (VOCABULARY, FACTS, GIVEN)  # all that a kill may leave of a run that is just begun or removed
+BEGUN = (MANIFEST, VOCABULARY, FACTS, GIVEN)  # all that a kill may leave of a run just begun or removed
 CALIBRATION, CALIBRATED = "calibration.safetensors", "calibration.json"
 MADE = (
     MODEL,
@@ -112,6 +120,7 @@ class Run:
         if not Run.exists(folder):
             problem = "is not a run folder" if folder.is_dir() else "there is no such run folder"
             raise RunError(folder, f"{problem}; make one with `rnnlogic fit DATASET -o {folder}`")
+        refuse_links(folder)
         require_format(folder)
         return Run(folder)
 
@@ -135,6 +144,7 @@ class Run:
         if not Run.exists(folder):
             return Run.create(folder, dataset, config, given)
         if restart:
+            refuse_links(Path(folder))
             return Run(Path(folder))._begin(dataset, config, given)
         run = Run.open(folder)
         run._require_same("settings", *map(fingerprint_of_settings, (run.config(), config)))
@@ -158,8 +168,8 @@ class Run:
         self.note(f"{stage} done in {seconds:.1f} s")
 
     def log(self, record: Mapping[str, Any]) -> None:
-        """Append one measurement to metrics.jsonl."""
-        append_line(self.folder / METRICS, json.dumps(record, ensure_ascii=False))
+        """Append one measurement to metrics.jsonl; one that a killed session has noted already is not."""
+        append_record(self.folder / METRICS, record)
 
     def note(self, text: str) -> None:
         """Append a line to log.txt."""
@@ -169,19 +179,22 @@ class Run:
         """Write rules and weights, then the mark that all is done."""
         dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
         write_graphs(self.folder, dataset)
+        for name in (METRICS, LOG):
+            seal(self.folder / name, grows=True)
         write_learned(self.folder, learned, dataset, seed, seconds, self.left_out())
         self.note("finished")
 
     def left_out(self) -> dict[str, str]:
         """What each stage left out for want of time."""
-        path = self.folder / METRICS
-        return (
-            cuts_of(map(json.loads, path.read_text(encoding="utf-8").splitlines())) if path.is_file() else {}
-        )
+        return cuts_of(read_records(self.folder / METRICS))
 
     def learned(self, embedding: Scorer | None = None) -> Learned:
         """What a finished fit has learned; with the embedding that it uses, if any."""
-        return read_learned(self.folder, self.config(), embedding)
+        return read_learned(self.folder, self.config(), embedding, self.dataset().vocab)
+
+    def frontier(self) -> Arrays | None:
+        """The frontier that a compact model was chosen from; None for a full model."""
+        return self._stages.load(FRONTIER, FRONTIER_ARRAYS)
 
     def save_calibration(self, arrays: Arrays, about: dict[str, Any]) -> None:
         """Keep what the probabilities of the model rest on."""
@@ -200,6 +213,7 @@ class Run:
 
     def config(self) -> Config:
         """The settings of the fit."""
+        require_whole(self.folder / CONFIG)
         return read_config(self.folder / CONFIG)
 
     def dataset(self) -> Dataset:
@@ -209,7 +223,10 @@ class Run:
     def given(self) -> str:
         """The text of the rules that the fit was given."""
         path = self.folder / GIVEN
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
+        try:
+            return read_file(path).decode() if path.is_file() else ""
+        except UnicodeDecodeError as error:
+            raise unreadable(path, error) from None
 
     def save_report(self, name: str, report: Mapping[str, Any]) -> None:
         """Keep an evaluation as reports/<name>.json."""
@@ -221,7 +238,11 @@ class Run:
 
     def _begin(self, dataset: Dataset, config: Config, given: str) -> Run:
         """Write what a fit starts from; config.yaml comes last, as it makes the folder a run."""
-        self._clear()
+        try:
+            self._clear()
+            begin_manifest(self.folder)
+        except OSError as error:
+            raise unwritable(self.folder, error) from None
         if given:
             write_file(self.folder / GIVEN, given)
         write_dataset(self.folder, dataset)
@@ -255,10 +276,13 @@ class Run:
         if not self.folder.is_dir():
             raise RunError(self.folder, "is a file; a run needs a folder")
         names = (path.name for path in self.folder.iterdir())
-        foreign = sorted(name for name in names if name not in BEGUN and not name.endswith(".partial"))
+        foreign = sorted(
+            name for name in names if name not in (*BEGUN, LOCK) and not name.endswith(".partial")
+        )
         if foreign:
             raise RunError(self.folder, f"the folder is not empty ({foreign[0]}); choose another")
 
     def _remove_partial_files(self) -> None:
-        for folder in (self.folder, self.folder / STAGES, self.folder / REPORTS):
+        inner = (self.folder / STAGES, self.folder / REPORTS, *(self.folder / GRAPHS).glob("*"))
+        for folder in (self.folder, *inner):
             remove_partial_files(folder)

@@ -64,8 +64,8 @@ def _of_file(path: Path, vocab: Vocab) -> GivenRules:
 
 def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
     run = Run.open(folder)
-    rules, weights, log_prior = read_weighted_rules(run.folder)
-    theirs, feature = run.dataset().vocab, run.config().predictor.feature
+    theirs, config = run.dataset().vocab, run.config()
+    rules, weights, log_prior = read_weighted_rules(run.folder, config, theirs)
     used = np.unique(np.concatenate([rules.heads, rules.body]))
     ours = np.full(2 * theirs.num_relations, -1, np.int32)  # our id for each of theirs
     for relation in used.tolist():
@@ -74,7 +74,7 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
         except UnknownNameError as error:
             raise RuleError(f"{folder}: its rules have an {error}") from None
     moved = RuleSet(ours[rules.heads], rules.body_ptr.copy(), ours[rules.body])
-    return GivenRules(moved, weights, log_prior, feature=feature)
+    return GivenRules(moved, weights, log_prior, feature=config.predictor.feature)
 
 
 def rules_within(rules: RuleSet, vocab: Vocab) -> RuleSet:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from rnnlogic.base.lock import exclusive
 from rnnlogic.data.labels import Labels, Relabelled, relabelled
-from rnnlogic.runs.dataset import read_dataset, write_vocabulary
+from rnnlogic.runs.dataset import write_vocabulary
 from rnnlogic.runs.files import write_file
 from rnnlogic.runs.finished import RULES, is_finished, read_weighted_rules, rules_text
 from rnnlogic.runs.folder import Run
@@ -13,11 +14,16 @@ from rnnlogic.runs.folder import Run
 
 def label_run(folder: str | Path, labels: Labels) -> Relabelled:
     """Keep labels in a run folder; they go before those that it has, and change no result."""
-    place = Run.open(folder).folder
-    dataset = read_dataset(place)
+    with exclusive(folder):
+        return _label(Run.open(folder), labels)
+
+
+def _label(run: Run, labels: Labels) -> Relabelled:
+    place, dataset = run.folder, run.dataset()
     found = relabelled(dataset.vocab, labels)
     dataset = dataset.with_vocab(found.vocab)
     write_vocabulary(place, dataset)
     if is_finished(place):
-        write_file(place / RULES, rules_text(read_weighted_rules(place), dataset))
+        rules = read_weighted_rules(place, run.config(), dataset.vocab)
+        write_file(place / RULES, rules_text(rules, dataset))
     return found

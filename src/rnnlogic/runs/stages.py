@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration
 from rnnlogic.base.types import Arrays
 from rnnlogic.runs.arrays import read_arrays, read_metadata, write_arrays
 
@@ -28,11 +29,14 @@ class Stages:
         self._folder = run / STAGES
         self._began = time.monotonic()  # of the stage at work
 
-    def load(self, name: str) -> Arrays | None:
-        """Arrays of a finished stage; None if it is not finished, so that it begins now."""
+    def load(self, name: str, declaration: Declaration | None = None) -> Arrays | None:
+        """Arrays of a finished stage; None if it is not finished, so that it begins now.
+
+        The learner checks its own stages; others declare what they expect.
+        """
         path = self._path(name)
         self._began = time.monotonic()
-        return read_arrays(path) if path.is_file() else None
+        return read_arrays(path, declaration) if path.is_file() else None
 
     def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> float:
         """Keep the result of a stage; returns the seconds that it took."""

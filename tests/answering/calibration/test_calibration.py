@@ -127,12 +127,12 @@ def test_sentences_say_what_was_measured_and_what_is_assumed(data, calibration):
         assert calibration.sentence(evidence).count(".") == 2  # one sentence, with one figure
 
 
-def test_it_is_kept_as_arrays_and_json(calibration):
+def test_it_is_kept_as_arrays_and_json(calibration, data):
     arrays, about = pack_calibration(calibration)
-    back = unpack_calibration(arrays, json.loads(json.dumps(about)))
+    back = unpack_calibration(arrays, json.loads(json.dumps(about)), data.vocab.num_relations)
     same(back, calibration)
     assert back.as_dict() == calibration.as_dict()
-    assert unpack_calibration(arrays, about | {"format": 0}) is None
+    assert unpack_calibration(arrays, about | {"format": 0}, 1) is None
 
 
 def test_without_validation_facts_training_facts_are_hidden(data):

@@ -128,3 +128,11 @@ def test_rules_released_by_the_authors(dataset, expected, authors_data):
         for ids in raw
         if len(ids) > 1
     }
+
+
+def test_an_id_of_5000_digits_is_refused(tmp_path):
+    vocab = Vocab(("a", "b"), ("r", "s"))
+    (tmp_path / "x.txt").write_text("0 1\n0 " + "1" * 5000 + "\n")
+    (tmp_path / "x.relations.dict").write_text("0\tr\n1\ts\n")
+    with pytest.raises(RuleError, match=r"x\.txt:2: expected relation ids .* found '1{20}'"):
+        read_rules(tmp_path / "x.txt", vocab)

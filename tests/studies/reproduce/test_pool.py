@@ -1,11 +1,14 @@
 """Processes side by side: order, failures, what is done already, and being interrupted."""
 
+import os
+import subprocess
 import sys
 import threading
 import time
 
 import pytest
 
+from rnnlogic.base.lock import inherited_lock
 from rnnlogic.studies.reproduce.pool import State, Task, run_tasks
 
 
@@ -94,3 +97,16 @@ def test_an_interrupt_reaches_the_processes_which_may_save_their_work(tmp_path):
     assert saved.is_file()
     assert time.monotonic() - began < 30
     assert threading.active_count() == threads
+
+
+def test_work_that_still_runs_is_waited_for_and_not_started_again(tmp_path):
+    log = tmp_path / "logs" / "a.log"
+    lock = inherited_lock(log.with_suffix(".lock"))
+    code = f"import time; time.sleep(0.6); open({str(tmp_path / 'a')!r}, 'w').close()"
+    earlier = subprocess.Popen([sys.executable, "-S", "-c", code], pass_fds=[lock])
+    os.close(lock)
+    again = task(tmp_path, "a", "raise SystemExit('a second copy')")
+    run_tasks([again], jobs=1)
+    assert again.state is State.done
+    assert not log.exists()
+    assert earlier.wait() == 0

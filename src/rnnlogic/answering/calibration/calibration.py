@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -12,8 +13,10 @@ import numpy as np
 from rnnlogic.answering.calibration.level import Basis, Level, fit_level
 from rnnlogic.answering.calibration.probability import ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Bin, Reliability
-from rnnlogic.answering.calibration.standing import WIDTH
+from rnnlogic.answering.calibration.standing import FEATURES, WIDTH
+from rnnlogic.base.arrays import Declaration, Declared, require_arrays
 from rnnlogic.base.budget import Budget
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Triples
@@ -130,23 +133,44 @@ def pack_calibration(calibration: Calibration) -> tuple[Arrays, dict[str, Any]]:
     return arrays, about
 
 
-def unpack_calibration(arrays: Arrays, about: dict[str, Any]) -> Calibration | None:
+def unpack_calibration(arrays: Arrays, about: dict[str, Any], num_relations: int) -> Calibration | None:
     """The calibration that was packed; None if another version of the program made it."""
     if about.get("format") != FORMAT or about.get("width") != WIDTH:
         return None
-    levels = {}
-    for evidence, told in about["levels"].items():
-        levels[evidence] = Level(
-            evidence,
-            Basis(told["measured_on"], told["missing"], told["missing_is_assumed"]),
-            told["facts"],
-            told["reached"],
-            _model(arrays, f"{evidence}.one_way"),
-            _model(arrays, f"{evidence}.both_ways"),
-            told["unreached"],
-            Reliability(tuple(Bin(**one) for one in told["reliability"])),
-        )
+    try:
+        require_arrays(arrays, calibration_arrays(), {"R": num_relations})
+        levels = {evidence: _level(evidence, told, arrays) for evidence, told in about["levels"].items()}
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise RNNLogicError(f"the calibration of this run cannot be read ({error}); fit again") from None
     return Calibration(levels)
+
+
+def calibration_arrays() -> Declaration:
+    """What `pack_calibration` gives."""
+    widths: dict[str, tuple[int, str]] = {"one_way": (len(FEATURES), "2*R"), "both_ways": (WIDTH, "R")}
+    declared: Declaration = {}
+    for name, (width, relations) in widths.items():
+        for part in ("ceiling", "mean", "scale", "weights"):
+            declared[f"*.{name}.{part}"] = Declared("float64", (width,), finite=part != "ceiling")
+        declared[f"*.{name}.offsets"] = Declared("float64", (relations,))
+        declared[f"*.{name}.constant"] = Declared("float64")
+    return declared
+
+
+def _level(evidence: str, told: dict[str, Any], arrays: Arrays) -> Level:
+    numbers = {name: float(told[name]) for name in ("missing", "facts", "reached", "unreached")}
+    if not all(map(math.isfinite, numbers.values())):
+        raise ValueError(f"{evidence}: a value is no number")
+    return Level(
+        evidence,
+        Basis(str(told["measured_on"]), int(told["missing"]), bool(told["missing_is_assumed"])),
+        int(told["facts"]),
+        int(told["reached"]),
+        _model(arrays, f"{evidence}.one_way"),
+        _model(arrays, f"{evidence}.both_ways"),
+        numbers["unreached"],
+        Reliability(tuple(Bin(**one) for one in told["reliability"])),
+    )
 
 
 def _model(arrays: Arrays, prefix: str) -> ProbabilityModel:

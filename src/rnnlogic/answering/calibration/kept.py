@@ -21,7 +21,7 @@ def calibration_of(
 ) -> Calibration:
     """What an earlier session of the fit kept, or made now."""
     kept = run.calibration()
-    found = None if kept is None else unpack_calibration(*kept)
+    found = None if kept is None else unpack_calibration(*kept, dataset.vocab.num_relations)
     if found is None:
         if budget.is_limited:
             found = calibrate_in_time(dataset, scorer, progress, seed, budget)

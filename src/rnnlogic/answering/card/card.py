@@ -17,7 +17,7 @@ from rnnlogic.answering.listing import Choice, RuleInfo, list_rules
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.learning.result import FRONTIER, Learned
+from rnnlogic.learning.result import Learned
 from rnnlogic.rules.rule import parse_rule
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.frontier import HEADERS, frontier_rows
@@ -126,7 +126,7 @@ def _probabilities(level: Level) -> Section:
 
 def _frontier(run: Run | None) -> Iterator[Section]:
     """How good smaller models are; nothing for a full model."""
-    arrays = None if run is None else run.load(FRONTIER)
+    arrays = None if run is None else run.frontier()
     if arrays is None:
         return
     mrr = arrays["mrr"].tolist()

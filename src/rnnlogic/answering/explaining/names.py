@@ -6,16 +6,12 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
+from rnnlogic.base.text import JOINERS
+from rnnlogic.base.text import printable as printable
 from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.rules.rule import Rule, chain_variables
 
-JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
 _LOCAL = re.compile(r"[a-zA-Z][\w+.-]*://.*[/#]([^/#]+)[/#]?")
-
-
-def printable(text: str) -> str:
-    """The text with every character escaped that would steer a terminal instead of being shown."""
-    return "".join(c if c.isprintable() or c in JOINERS else _escaped(c) for c in text)
 
 
 def entity_words(entity: int, vocab: Vocab) -> str:
@@ -97,10 +93,6 @@ def walk_words(entities: Sequence[str], relations: Sequence[tuple[str, bool]]) -
 def _local(name: str, vocab: Vocab) -> str:
     found = _LOCAL.fullmatch(name) if vocab.shows_labels else None
     return found[1] if found else name
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
 def _columns_of(character: str) -> int:

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature
@@ -105,6 +106,11 @@ class PathRuleScorer(PiecePredictor):
     def pack(self) -> Arrays:
         """Weights and eta; the embedding is kept elsewhere."""
         return {"weights": self.weights, "eta": np.array(self.eta)}
+
+    @classmethod
+    def arrays(cls, config: Config) -> Declaration:
+        """What `pack` gives."""
+        return super().arrays(config) | {"eta": Declared("float64", other_shape=("embeddings", "2*R"))}
 
     @classmethod
     def unpack(

@@ -9,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.predictors.plus.kernels import pna_rules, sum_rules
+from rnnlogic.predictors.plus.settings import PlusSettings
 
 Aggregator = Literal["pna", "sum"]
 Floats = NDArray[np.float32]
@@ -107,6 +109,36 @@ def pack_plus(parameters: PlusParameters) -> dict[str, NDArray[Any]]:
     arrays = {PREFIX + name: getattr(parameters, name) for name in ARRAYS}
     encoder = {ENCODER + name: array for name, array in parameters.encoder.items()}
     return arrays | encoder | {PREFIX + "usual_degree": np.array(parameters.usual_degree)}
+
+
+def plus_arrays(settings: PlusSettings) -> Declaration:
+    """What `pack_plus` gives with these settings."""
+    dim, hidden = settings.dim, settings.hidden
+    scalers, features = (3, 4 * dim) if settings.aggregator == "pna" else (1, dim)
+    shapes: dict[str, tuple[str | int, ...]] = {
+        "vectors": ("rules", dim),
+        "psi": ("rules",),
+        "relations": ("2*R", hidden),
+        "layer": (scalers, features, hidden),
+        "output": (hidden,),
+    }
+    encoder: dict[str, tuple[str | int, ...]] = {
+        "step.weight": ("2*R+1", dim),
+        "head.weight": ("2*R", dim),
+        "lstm.weight_ih_l0": (4 * dim, dim),
+        "lstm.weight_hh_l0": (4 * dim, dim),
+        "lstm.bias_ih_l0": (4 * dim,),
+        "lstm.bias_hh_l0": (4 * dim,),
+        "out.weight": (dim, dim),
+        "out.bias": (dim,),
+    }
+    is_free = settings.rule_vectors != "lstm"
+    return {
+        **{PREFIX + name: Declared("float32", shape) for name, shape in shapes.items()},
+        **{ENCODER + name: Declared("float32", shape, optional=is_free) for name, shape in encoder.items()},
+        PREFIX + "eta": Declared("float64", ("2*R",), other_shape=("embeddings", "2*R")),
+        PREFIX + "usual_degree": Declared("float64", least=0),
+    }
 
 
 def unpack_plus(arrays: Mapping[str, NDArray[Any]]) -> PlusParameters:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature
@@ -21,7 +22,7 @@ from rnnlogic.predictors.base import Contributions, Move, Task, Weights, reachin
 from rnnlogic.predictors.eta import spoken, voices
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.pieces import PiecePredictor
-from rnnlogic.predictors.plus.parameters import PlusParameters, pack_plus, unpack_plus
+from rnnlogic.predictors.plus.parameters import PlusParameters, pack_plus, plus_arrays, unpack_plus
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -100,6 +101,11 @@ class PlusScorer(PiecePredictor):
     def pack(self) -> Arrays:
         """psi and the network."""
         return {"weights": self.weights} | pack_plus(self.parameters)
+
+    @classmethod
+    def arrays(cls, config: Config) -> Declaration:
+        """What `pack` gives with these settings."""
+        return super().arrays(config) | plus_arrays(config.plus)
 
     @classmethod
     def unpack(

@@ -82,7 +82,7 @@ def _translate(words: list[str], relation_of_id: list[int], place: str) -> list[
     try:
         ids = [int(word) for word in words]
     except ValueError:
-        odd = next(word for word in words if not _is_integer(word))
+        odd = next((word for word in words if not _is_integer(word)), max(words, key=len)[:20])
         raise RuleError(f"{place}: expected relation ids separated by spaces, found {odd!r}") from None
     for i in ids:
         if not 0 <= i < len(relation_of_id):

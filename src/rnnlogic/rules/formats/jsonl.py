@@ -39,17 +39,26 @@ def holds_json(line: str) -> bool:
     return line.lstrip().startswith("{")
 
 
+def _is_number(value: Any) -> bool:
+    try:
+        return isinstance(value, int | float) and math.isfinite(value)
+    except OverflowError:  # a whole number of 400 digits
+        return False
+
+
 def _row(line: str, vocab: Vocab, place: str) -> tuple[Rule, dict[str, Any]]:
     try:
         row = json.loads(line)
     except json.JSONDecodeError as error:
         raise RuleError(f"{place}: column {error.colno}: not JSON ({error.msg.lower()})") from None
+    except (ValueError, RecursionError) as error:  # numbers of 5,000 digits, deep nesting
+        raise RuleError(f"{place}: not JSON ({str(error).partition(';')[0].lower()})") from None
     if not isinstance(row, dict) or not isinstance(row.get(RULE), str):
         raise RuleError(f'{place}: expected an object with the text of a rule, {{"{RULE}": "..."}}')
     row.pop(LABEL, None)
     weight = row.get(WEIGHT, 0.0)
-    if not isinstance(weight, int | float) or not math.isfinite(weight):
-        raise RuleError(f"{place}: expected a number for {WEIGHT}, found {weight!r}")
+    if not _is_number(weight):
+        raise RuleError(f"{place}: expected a number for {WEIGHT}, found {weight!r:.40}")
     try:
         return parse_rule(row.pop(RULE), vocab), row
     except RuleError as error:

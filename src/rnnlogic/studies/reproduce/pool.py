@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
+from rnnlogic.base.lock import inherited_lock
+
 POLL = 0.2  # seconds between two looks at the processes
 PATIENCE = 20.0  # seconds for a process to exit after Ctrl-C
 
@@ -74,7 +76,7 @@ def run_tasks(tasks: Sequence[Task], jobs: int, show: Show = lambda _: None) -> 
             for task in tasks:
                 _start_or_skip(task, by_name, running, jobs)
             show(tasks)
-            time.sleep(POLL if running else 0)
+            time.sleep(POLL if running or any(task.state is State.waiting for task in tasks) else 0)
     finally:
         _stop(running)
 
@@ -88,24 +90,34 @@ def _start_or_skip(task: Task, by_name: dict[str, Task], running: list[_Running]
         task.state, task.reason = State.skipped, f"needs {broken[0]}"
     elif len(running) < jobs and all(other.state is State.done for other in needed):
         try:
-            running.append(_start(task))
+            running += _start(task)
         except OSError as problem:
             task.state, task.reason = State.failed, str(problem)
 
 
-def _start(task: Task) -> _Running:
-    task.log.parent.mkdir(parents=True, exist_ok=True)
-    with task.log.open("wb") as log:
-        # In its own session the process gets Ctrl-C from us only, and only once.
-        process = subprocess.Popen(
-            task.command,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=os.environ | dict(task.environment),
-            start_new_session=True,
-        )
+def _start(task: Task) -> list[_Running]:
+    """Start the process, unless one of an earlier session is still at this work: then wait for that one."""
+    lock = inherited_lock(task.log.with_suffix(".lock"))
+    if lock is None:
+        return []
+    try:
+        if task.is_done():  # by that one, in the meantime
+            task.state = State.done
+            return []
+        with task.log.open("wb") as log:
+            # In its own session the process gets Ctrl-C from us only, and only once.
+            process = subprocess.Popen(
+                task.command,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=os.environ | dict(task.environment),
+                start_new_session=True,
+                pass_fds=[lock],
+            )
+    finally:
+        os.close(lock)
     task.state = State.running
-    return _Running(task, process)
+    return [_Running(task, process)]
 
 
 def _ended(entry: _Running) -> bool:

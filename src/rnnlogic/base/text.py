@@ -1,0 +1,40 @@
+"""The one way in which text from data is shown: nothing in it steers a terminal or a reader's eye."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet may compute
+_STEERING = re.compile(
+    r"[\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
+)
+
+
+def printable(text: str) -> str:
+    """The text with every character escaped that would steer a terminal instead of being shown."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else _escaped(c) for c in text)
+
+
+def visible(text: str) -> str:
+    """Lines of text that are `printable`; line breaks and tabs stay."""
+    return text if text.isprintable() else re.sub(r"[^\n\t]+", lambda part: printable(part[0]), text)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """JSON that any parser reads back exactly and no terminal obeys."""
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return text if text.isascii() else _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def cell(text: str, excel_safe: bool) -> str:
+    """A name for a CSV or TSV file; if wanted, so that no spreadsheet takes it for a formula."""
+    return f"'{text}" if excel_safe and text.startswith(FORMULA) else text
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "backslashreplace").decode("ascii")

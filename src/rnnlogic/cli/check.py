@@ -1,0 +1,61 @@
+"""`rnnlogic check`: what a run or embedding folder holds, and whether it is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.output import echo, print_json, print_table
+
+if TYPE_CHECKING:
+    from rnnlogic.runs.check import Check
+
+
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or an embedding.")],
+    as_json: AsJson = False,
+) -> None:
+    """Say whether a run folder is whole. The exit code is 1 if it is not."""
+    from rnnlogic.runs.check import check_folder
+
+    found = check_folder(folder)
+    if as_json:
+        files = [{"file": file.name, "state": file.state.value, "bytes": file.bytes} for file in found.files]
+        print_json(
+            {"folder": str(folder), "whole": _is_whole(found), "seconds": found.seconds, "files": files}
+        )
+    else:
+        print_table(
+            ("file", "bytes", ""), [(file.name, file.bytes, file.state.value) for file in found.files]
+        )
+        echo(_verdict(found))
+    if not _is_whole(found):
+        raise typer.Exit(1)
+
+
+def print_redone(folder: Path) -> None:
+    """Remove damaged stages of a fit, and say which are done again."""
+    from rnnlogic.runs.check import drop_damaged
+
+    if folder.is_dir():
+        for name in drop_damaged(folder):
+            echo(f"note: {folder / name} is damaged and made again", err=True)
+
+
+def _is_whole(found: Check) -> bool:
+    return found.sealed and not found.problems
+
+
+def _verdict(found: Check) -> str:
+    if not found.sealed:
+        return "there are no checksums here: it was made by an earlier version, or manifest.jsonl was removed"
+    size = sum(file.bytes for file in found.files) / 1e6
+    told = f"{len(found.files)} files, {size:.1f} MB, compared with their SHA-256 in {found.seconds:.2f} s"
+    if not found.problems:
+        return f"whole: {told}"
+    redo = any(file.name.startswith(("stages/", "reports/")) for file in found.problems)
+    offer = "; `rnnlogic fit ... --redo-damaged` makes stages and reports again" if redo else ""
+    return f"NOT whole: {len(found.problems)} of {told}{offer}"

@@ -1,0 +1,108 @@
+"""What holds for every command: numbers are numbers, signals stop it politely, mistakes get one line."""
+
+from __future__ import annotations
+
+import math
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from typer.core import TyperGroup
+
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.cli.output import echo
+
+STOPPED = 128  # exit code of a command that a signal stopped: this and the signal's number
+SIGNALS = ("SIGTERM", "SIGHUP")
+LARGEST = 1 << 53
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal asks the command to stop, as Ctrl-C does."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__()
+
+
+class SafeGroup(TyperGroup):
+    """A group whose commands refuse values that are no numbers, or numbers that are none."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for command in self.commands.values():
+            _guard(command)
+
+
+def exit_code(stop: KeyboardInterrupt) -> int:
+    """What a command that was stopped returns."""
+    return STOPPED + (stop.number if isinstance(stop, Stopped) else int(signal.SIGINT))
+
+
+@contextmanager
+def polite() -> Iterator[None]:
+    """Inside `with`, SIGTERM and SIGHUP end the command as Ctrl-C does, and mistakes end it with one line."""
+    before = {name: _obey(name) for name in SIGNALS if hasattr(signal, name)}
+    try:
+        yield
+    except RNNLogicError as problem:
+        _fail(str(problem))
+    except Stopped as stop:
+        echo("stopped", err=True)
+        sys.exit(exit_code(stop))
+    except OSError as problem:
+        place = f"{problem.filename}: " if problem.filename else ""
+        _fail(f"{place}{problem.strerror or problem}")
+    except MemoryError:
+        _fail("there is not enough memory for this")
+    except RecursionError:
+        _fail("something in the input is nested too deeply")
+    finally:
+        for name, handler in before.items():
+            if handler is not None:
+                signal.signal(getattr(signal, name), handler)
+
+
+def _obey(name: str) -> Any:
+    """Listen to a signal; one that is ignored (nohup) stays ignored. Gives what was done before."""
+    number = getattr(signal, name)
+    try:
+        if signal.getsignal(number) is signal.SIG_IGN:
+            return None
+        return signal.signal(number, _stop)
+    except ValueError:  # not the main thread
+        return None
+
+
+def _stop(number: int, frame: object) -> NoReturn:
+    del frame
+    raise Stopped(number)
+
+
+def _fail(problem: str) -> NoReturn:
+    echo(f"error: {problem}", err=True)
+    sys.exit(2)
+
+
+def _guard(command: Any) -> None:
+    """Check the values of a command, and of the commands inside it, before it runs."""
+    run = command.invoke
+
+    def invoke(context: Any) -> Any:
+        for name, value in context.params.items():
+            _require_number(name, value)
+        return run(context)
+
+    command.invoke = invoke
+    for inner in getattr(command, "commands", {}).values():
+        _guard(inner)
+
+
+def _require_number(name: str, value: object) -> None:
+    for one in value if isinstance(value, list | tuple) else [value]:
+        is_odd = isinstance(one, float) and not math.isfinite(one)
+        if is_odd or (isinstance(one, int) and abs(one) > LARGEST):
+            shown = "--" + name.replace("_", "-")
+            raise RNNLogicError(f"{shown}: expected a number up to {LARGEST:,}, found {str(one)[:20]}")

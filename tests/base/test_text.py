@@ -1,0 +1,30 @@
+"""Nothing in a name steers a terminal, a reader's eye or a spreadsheet."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.base.text import cell, json_text, printable, visible
+
+NASTY = "a\x1b[31m\x07\x9b\u202eb\u2066\ufeff\x00\ud800"
+
+
+def test_what_steers_is_escaped_and_the_rest_stays():
+    assert printable(NASTY) == r"a\x1b[31m\x07\x9b\u202eb\u2066\ufeff\x00\ud800"
+    assert visible("é\tß\nसंस्कृतम् 日本 👩\u200d🚀\r") == "é\tß\nसंस्कृतम् 日本 👩\u200d🚀\\r"
+
+
+@given(st.text())
+def test_json_is_exact_and_safe(text):
+    shown = json_text({"name": text + "\x9b\u202e"})
+    assert json.loads(shown) == {"name": text + "\x9b\u202e"}
+    assert not set(shown) & set("\x1b\x9b\u202e\u2066\ufeff\u2028")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+a", "-a", "@a", "\tx"])
+def test_formulas(text):
+    assert cell(text, excel_safe=True) == "'" + text
+    assert cell(text, excel_safe=False) == text
+    assert cell("a=1", excel_safe=True) == "a=1"

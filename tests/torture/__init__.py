@@ -1,0 +1,1 @@
+"""The torture campaign: kills, damage, hostile input, broken disks; `make torture MINUTES=30`."""
