@@ -128,7 +128,7 @@ def _contributions(vocab: Vocab, scorer: AnswerScorer, parts: Contributions) -> 
     found = []
     for i in np.argsort(-np.abs(parts.values), kind="stable"):
         rule, phi = scorer.rules[int(parts.rule[i])], None if parts.phi is None else float(parts.phi[i])
-        numbers = float(parts.weight[i]), int(parts.count[i]), float(parts.values[i])
+        numbers = float(parts.weight[i]), max(int(parts.count[i]), 0), float(parts.values[i])
         found.append(Contribution(format_rule(rule, vocab), *numbers, (), phi, rule))
     return tuple(found)
 

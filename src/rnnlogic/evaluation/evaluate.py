@@ -93,6 +93,16 @@ def evaluate(
     )
 
 
+def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArray[np.float64]:
+    """Expected reciprocal ranks of the answers of some facts, both sides, by training facts."""
+    asked = _queries(facts, "both", dataset.vocab.num_relations)
+    size = max(1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
+    graph, known = dataset.graph("train"), KnownAnswers(dataset.graph("all"))
+    chunks = (asked[start : start + size] for start in range(0, len(asked), size))
+    ranks = [_rank_chunk(scorer, graph, known, chunk, dataset.vocab, None) for chunk in chunks]
+    return query_metrics(Ranks.concatenate(ranks))["mrr"]
+
+
 class KnownAnswers:
     """All answers of (head, relation, ?) in a graph, for many queries at once."""
 

@@ -20,8 +20,11 @@ from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.candidates import Candidates, Scored
+from rnnlogic.grounding.evidence.kernels import Items
+from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.trie import Trie, build_trie
+from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
@@ -105,7 +108,9 @@ class _Ready(NamedTuple):
 
     ids: NDArray[np.int64]  # [k] ascending
     trie: Trie
+    place: NDArray[np.int64]  # [chains] position among the ids, in the order of the trie
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
+    evidence: Source | None  # named evidence, if any of the rules is
 
 
 class _Batch(NamedTuple):
@@ -129,7 +134,8 @@ class Grounder:
     """Rules prepared for one graph.
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
-    (head, relation, hidden) is hidden in both directions while its own query is grounded.
+    (head, relation, hidden) is hidden in both directions while its own query is grounded; -2 - answer hides all
+    links between head and answer, by any relation.
     """
 
     def __init__(
@@ -150,6 +156,7 @@ class Grounder:
         self._chunk_results = chunk_results
         self._chunk_queries = chunk_queries
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
+        self._items: Items | None = None  # found when named evidence first needs them
 
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
@@ -186,7 +193,19 @@ class Grounder:
 
     def ready(self, relation: int) -> _Ready:
         """The rules of a relation as a trie; built once."""
-        return self._ready.get(relation, lambda: _prepare(self.graph, self.rules, relation))
+        return self._ready.get(relation, lambda: self._prepare(relation))
+
+    def _prepare(self, relation: int) -> _Ready:
+        ids = self.rules.by_head(relation)
+        bodies = [self.rules[int(i)].body for i in ids]
+        named = np.array([is_evidence(body) for body in bodies], bool)
+        chains, places = [bodies[i] for i in np.flatnonzero(~named)], np.flatnonzero(~named)
+        trie, source = build_trie(chains), None
+        if named.any():
+            self._items = self._items or find_items(self.graph)
+            of_kind = {bodies[i][0]: int(i) for i in np.flatnonzero(named)}
+            source = Source.of(self.graph, self._items, relation, of_kind)
+        return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source)
 
     def _batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Batch]:
         head = np.atleast_1d(np.asarray(heads, np.int32))
@@ -214,15 +233,19 @@ class Grounder:
 
     def ground_batch(self, batch: _Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
-        ids, trie, dtype = self.ready(batch.relation)
+        ids, trie, place, dtype, evidence = self.ready(batch.relation)
         if dtype == np.float64:
             self._refuse_overflow(batch, trie)
             dtype = np.dtype(np.int64)
         entity, count, ptr = self._count(batch, trie, dtype, self._chunk_results)
         if len(ptr) == 0:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
-        queries, entities = (batch.positions, batch.heads), self.graph.num_entities
-        return [Grounding(batch.relation, *queries, ids, trie.body, ptr, entity, count, entities)]
+        found = Walked(place, ptr, entity, count)
+        if evidence is not None:
+            found = evidence.added(self.graph, found, batch.heads, batch.hidden)
+        return [
+            Grounding(batch.relation, batch.positions, batch.heads, ids, *found, self.graph.num_entities)
+        ]
 
     def _count(
         self, batch: _Batch, trie: Trie, dtype: np.dtype[Any], limit: int
@@ -261,12 +284,6 @@ def _results(parts: list[Grounding]) -> int:
 
 def _candidates(parts: list[Scored]) -> int:
     return sum(len(part.entity) for part in parts)
-
-
-def _prepare(graph: Graph, rules: RuleSet, relation: int) -> _Ready:
-    ids = rules.by_head(relation)
-    bodies = [rules[int(i)].body for i in ids]
-    return _Ready(ids, build_trie(bodies), _count_dtype(graph, bodies))
 
 
 def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,7 @@ from rnnlogic.generator.train import fit_generator
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round
+from rnnlogic.learning.evidence import chosen_config, evidence_rules
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.result import FIGURES, FRONTIER, Learned, Store, pack_learned, unpack_learned
 from rnnlogic.mining.mine import mine_rules
@@ -96,21 +97,17 @@ class _Job:
 
     def learned(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
         """A predictor fitted on rules, and figures of those it uses."""
-        config, graph, started = self.config, self.dataset.graph("train"), time.perf_counter()
-        known = None if config.generate else self.edits.weights
-        predictor = self.predictor.fit(
-            Task(
-                self.dataset,
-                rules,
-                config,
-                self.threads,
-                self.embedding,
-                known,
-                self.progress,
-                self.note,
-                self.kept,
-            )
-        )
+        config, graph = self.config, self.dataset.graph("train")
+        task = self.task(rules)
+        if config.generate:
+            self.progress("choice", 0, 1)
+            chosen = chosen_config(task, self.predictor, self.edits.banned)
+            if self.predictor.uses_evidence:
+                rules = rules | evidence_rules(graph, chosen, self.edits.banned)
+                log_prior = np.append(log_prior, np.full(len(rules) - len(log_prior), np.nan))
+            task = replace(task, rules=rules, config=chosen)
+        started = time.perf_counter()
+        predictor = self.predictor.fit(task)
         self.note("weights", started, rules=len(rules))
         used = predictor.rules
         places = np.arange(len(rules)) if used == rules else np.array([rules.index(rule) for rule in used])
@@ -118,6 +115,12 @@ class _Job:
         tick = partial(self.progress, "rule figures")
         statistics = rule_statistics(graph, used, queries, self.threads, tick)
         return Learned(predictor, log_prior[places], statistics.support, statistics.confidence)
+
+    def task(self, rules: RuleSet) -> Task:
+        """What the predictor learns from."""
+        known = None if self.config.generate else self.edits.weights
+        told = self.progress, self.note, self.kept
+        return Task(self.dataset, rules, self.config, self.threads, self.embedding, known, *told)
 
     def kept(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
         """The result of a stage: from the store, or made now and kept there."""

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.evidence import FIRST
 from rnnlogic.rules.rule import Rule, parse_rule
 
 
@@ -43,7 +44,7 @@ class RuleSet:
         body_ptr = np.zeros(len(distinct) + 1, dtype=np.int64)
         np.cumsum([len(rule.body) for rule in distinct], out=body_ptr[1:])
         body = np.fromiter(chain.from_iterable(rule.body for rule in distinct), np.int32, int(body_ptr[-1]))
-        if min(heads.min(initial=0), body.min(initial=0)) < 0:
+        if heads.min(initial=0) < 0 or ((body < 0) & (body > FIRST)).any():
             raise ValueError("relation ids of rules must not be negative")
         return cls(heads, body_ptr, body)
 
@@ -135,6 +136,13 @@ class RuleSet:
         if keep.shape != (len(self),):
             raise ValueError(f"the mask must have shape ({len(self)},), one entry per rule, not {keep.shape}")
         return self._take(np.flatnonzero(keep))
+
+    @property
+    def are_evidence(self) -> NDArray[np.bool_]:
+        """Which rules [n] are named evidence."""
+        found = self.lengths == 1
+        found[found] = self.body[self.body_ptr[:-1][found]] <= FIRST
+        return found
 
     def without_trivial(self) -> RuleSet:
         """All rules except r <- r."""

@@ -1,0 +1,110 @@
+"""Evidence besides chain rules in a fit: which kinds pay, and how strongly weights are held back.
+
+Both are chosen on validation facts: weights are learned for the relations of some of them, once for each choice.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.types import Queries
+from rnnlogic.config import Config, changed
+from rnnlogic.data.graph import Graph, Triples
+from rnnlogic.evaluation.evaluate import reciprocal_ranks
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.base import Predictor, Task
+from rnnlogic.predictors.loglinear.fit import gathered, solve_queries
+from rnnlogic.rules.evidence import ids_of
+from rnnlogic.rules.patterns import Banned
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+
+# What may be switched off, tried in this order; what is off in the settings stays off.
+FEWER = ((), ("constants",), ("prior",), ("constants", "prior"), ("negative_evidence", "constants", "prior"))
+
+
+def evidence_rules(graph: Graph, config: Config, banned: Banned) -> RuleSet:
+    """Named evidence for every relation with facts, as the settings want it."""
+    ids = ids_of(config.evidence.switches)
+    relations = [r for r in range(2 * graph.num_relations) if len(graph.edges(r)[0])]
+    return banned.keep(RuleSet.from_rules(Rule(r, (i,)) for r in relations for i in ids))
+
+
+class _Trial(NamedTuple):
+    """The part of a task on which choices are tried."""
+
+    task: Task
+    predictor: type[Predictor]
+    banned: Banned
+    facts: Triples  # validation facts
+    queries: Queries  # training queries of their relations
+
+    def ranks(self, config: Config) -> NDArray[np.float64]:
+        """Reciprocal ranks of the validation answers with these settings."""
+        graph, task = self.task.dataset.graph("train"), self.task
+        rules = task.rules | evidence_rules(graph, config, self.banned)
+        rules = rules.filter(np.isin(rules.heads, np.unique(self.queries[:, 1])))
+        values = self.predictor.values(rules, config, task.embedding)
+        solved = solve_queries(replace(task, rules=rules, config=config), values, self.queries)
+        scorer = values.scorer(gathered(len(rules), solved)[0], task.config.threads)
+        return reciprocal_ranks(scorer, task.dataset, self.facts)
+
+
+def chosen_config(task: Task, predictor: type[Predictor], banned: Banned) -> Config:
+    """The settings with the evidence and the weight decay that are best on validation facts."""
+    config, started = task.config, time.perf_counter()
+    choice = config.choice
+    if not predictor.uses_evidence or not len(task.dataset.valid):
+        return config
+    if not (choice.evidence or choice.weight_decay):
+        return config
+    trial = _trial(task, predictor, banned)
+    tried: dict[str, float] = {}
+    if choice.evidence and config.evidence.switches:
+        config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
+    if choice.weight_decay:
+        usual = config.predictor.weight_decay
+        decays = [changed(config, {"predictor": {"weight_decay": usual * f}}) for f in choice.factors]
+        config = _best(trial, config, decays, tried)
+    task.note("choice", started, facts=len(trial.facts), tried=tried, chosen=_name(config))
+    return config
+
+
+def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str, float]) -> Config:
+    """The option with the highest mean reciprocal rank; the first of equal ones."""
+    best, highest = config, -1.0
+    for option in options:
+        name = _name(option)
+        if name not in tried:
+            tried[name] = float(trial.ranks(option).mean())
+        if tried[name] > highest:
+            best, highest = option, tried[name]
+    return best
+
+
+def _without(config: Config, off: tuple[str, ...]) -> Config:
+    values = {name: "off" if name == "negative_evidence" else False for name in off}
+    return changed(config, {"evidence": values})
+
+
+def _name(config: Config) -> str:
+    return f"{'+'.join(sorted(config.evidence.switches)) or 'chains'}, {config.predictor.weight_decay:g}"
+
+
+def _trial(task: Task, predictor: type[Predictor], banned: Banned) -> _Trial:
+    """Random relations that have enough validation facts together, and their training queries."""
+    choice, dataset = task.config.choice, task.dataset
+    rng, number = np.random.default_rng(task.config.seed), dataset.vocab.num_relations
+    order = dataset.valid[rng.permutation(len(dataset.valid)), 1]
+    relations = order[np.sort(np.unique(order, return_index=True)[1])]
+    facts = np.cumsum(np.bincount(dataset.valid[:, 1], minlength=number)[relations])
+    used = relations[: int(np.searchsorted(facts, choice.facts)) + 1]
+    asked = dataset.valid[np.isin(dataset.valid[:, 1], used)]
+    asked = asked[np.sort(rng.permutation(len(asked))[: choice.facts])]
+    queries = training_queries(dataset.graph("train"), choice.queries_per_relation, task.config.seed)
+    return _Trial(task, predictor, banned, asked, queries[np.isin(queries[:, 1] % number, used)])
