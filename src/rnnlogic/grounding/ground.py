@@ -134,8 +134,8 @@ class Grounder:
     """Rules prepared for one graph.
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
-    (head, relation, hidden) is hidden in both directions while its own query is grounded; -2 - answer hides all
-    links between head and answer, by any relation.
+    (head, relation, hidden) is hidden in both directions while its own query is grounded; -2 - answer
+    hides all links between head and answer, by any relation.
     """
 
     def __init__(
@@ -243,9 +243,7 @@ class Grounder:
         found = Walked(place, ptr, entity, count)
         if evidence is not None:
             found = evidence.added(self.graph, found, batch.heads, batch.hidden)
-        return [
-            Grounding(batch.relation, batch.positions, batch.heads, ids, *found, self.graph.num_entities)
-        ]
+        return [Grounding(batch.relation, batch.positions, batch.heads, ids, *found, self.graph.num_entities)]
 
     def _count(
         self, batch: _Batch, trie: Trie, dtype: np.dtype[Any], limit: int

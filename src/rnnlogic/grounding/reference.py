@@ -28,6 +28,9 @@ def ground_counts(
     for body in bodies_of(trie):
         for head, tail in zip(heads.tolist(), hidden.tolist(), strict=True):
             own_fact = {(head, relation, tail), (tail, inverse, head)} if tail >= 0 else set()
+            if tail < -1:  # all links between the two are hidden
+                links = range(len(graph.relation_rows) - 1)
+                own_fact = {(a, r, b) for r in links for a, b in ((head, -2 - tail), (-2 - tail, head))}
             cells.append(walk_counts(graph, head, body, own_fact))
     ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
     if ptr[-1] > limit and len(heads) > 1:

@@ -1,6 +1,6 @@
 """Evidence besides chain rules in a fit: which kinds pay, and how strongly weights are held back.
 
-Both are chosen on validation facts: weights are learned for the relations of some of them, once for each choice.
+Both are chosen on validation facts: for the relations of some of them, weights are learned once per choice.
 """
 
 from __future__ import annotations

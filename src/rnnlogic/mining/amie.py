@@ -122,12 +122,12 @@ def _spread(
     found: AmieStatistics, are_chains: NDArray[np.bool_], graph: Graph, rules: RuleSet
 ) -> AmieStatistics:
     """Statistics of chains among rules, some of which are named evidence: that has no pairs of its own."""
-    counts = np.zeros((3, len(rules)), np.int64)
+    predictions, support, pca = counts = np.zeros((3, len(rules)), np.int64)
     counts[:, are_chains] = found.predictions, found.support, found.pca_predictions
     pairs = np.full((len(rules), *found.pairs.shape[1:]), -1, np.int32)
     pairs[are_chains] = found.pairs
     facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
-    return AmieStatistics(*counts, facts, pairs)
+    return AmieStatistics(predictions, support, pca, facts, pairs)
 
 
 def with_statistics(

@@ -1,7 +1,7 @@
 """Links between the ends of facts: how common they are, and for which training queries they are hidden.
 
-Whether head and answer are linked by other facts can say much, or only how a dataset was made: in FB15k-237 no
-validation fact has a pair that a training fact links, but 38 of 100 training facts have. So the links of some
+Whether head and answer are linked by other facts can say much, or only how a dataset was made: no validation
+fact of FB15k-237 has a pair that a training fact links, but 38 of 100 training facts have. So the links of some
 training queries are hidden, so many that the answers of the others are linked as often as those of
 validation facts.
 """
@@ -74,4 +74,5 @@ def _luck(queries: Queries, graph: Graph, seed: int) -> NDArray[np.float64]:
     mixed = keys + (relation + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return (mixed ^ (mixed >> np.uint64(31))) / 2.0**64
+    luck: NDArray[np.float64] = (mixed ^ (mixed >> np.uint64(31))) / 2.0**64
+    return luck

@@ -6,8 +6,8 @@
     name  = ( word | quoted ) { "^-1" }
 
 A word consists of letters, digits and `_ . / : # + -`. Any other relation name is a JSON string in double
-quotes. The body `true` is the empty walk: X = Y. A body `@linked` is named evidence (see `evidence.py`), not a
-chain. A `#` between tokens starts a comment. In a pattern, `*`
+quotes. The body `true` is the empty walk: X = Y. A body `@linked` is named evidence
+(see `evidence.py`), not a chain. A `#` between tokens starts a comment. In a pattern, `*`
 stands for any relation and `...` for any steps; next to other steps, `...` needs the short form.
 """
 
@@ -85,6 +85,18 @@ def format_rule(
     return f"{head} <- {' & '.join(atoms) or TRUE}"
 
 
+def format_constants(head: tuple[int, int], body: tuple[int, int], vocab: Vocab, variable: str = "X") -> str:
+    """A rule with constants as text: head is (relation, answer), body (relation, entity) of a fact about X.
+
+    An entity of -1 in the body stands for any.
+    """
+    relation, answer = head
+    by, other = body
+    constant = "Z" if other < 0 else _name_text(vocab.entities[other])
+    told = _atom_text(relation, variable, _name_text(vocab.entities[answer]), vocab, False)
+    return f"{told} <- {_atom_text(by, constant, variable, vocab, False)}"
+
+
 def chain_variables(length: int) -> list[str]:
     """The variables along a body of this length: X, Z1, Z2, ..., Y."""
     if length == 0:
@@ -113,9 +125,14 @@ def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
     name = vocab.relations[base]
     if labels:
         name = vocab.relation_labels.get(name, name)
+    return _name_text(name) + INVERSE if is_inverse else _name_text(name)
+
+
+def _name_text(name: str) -> str:
+    """A name, quoted unless it is a plain word."""
     if name in (TRUE, DOTS) or not _PLAIN_NAME.fullmatch(name):
-        name = json.dumps(name, ensure_ascii=False)
-    return name + INVERSE if is_inverse else name
+        return json.dumps(name, ensure_ascii=False)
+    return name
 
 
 class _Token(NamedTuple):

@@ -140,7 +140,7 @@ class RuleSet:
     @property
     def are_evidence(self) -> NDArray[np.bool_]:
         """Which rules [n] are named evidence."""
-        found = self.lengths == 1
+        found: NDArray[np.bool_] = self.lengths == 1
         found[found] = self.body[self.body_ptr[:-1][found]] <= FIRST
         return found
 

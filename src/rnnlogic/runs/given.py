@@ -10,8 +10,8 @@ import numpy as np
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.given import NOTHING_GIVEN, GivenRules
-from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.evidence import FIRST
+from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import WEIGHT

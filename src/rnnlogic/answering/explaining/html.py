@@ -200,8 +200,10 @@ def _idea(idea: Idea, shade: str, is_open: bool, vocab: Vocab) -> str:
 def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
     alike = ", alike" if is_alike else ""
-    numbers = f"weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{alike}"
-    paths = "".join(f'<div class="path">{_path(path, vocab)}</div>' for path in rule.paths)
+    walks = f", {numbered(rule.count, 'path')}" if rule.count else ""
+    numbers = f"weight {rule.weight:.4f}{walks}{phi}{alike}"
+    paths = "".join(f'<div class="path">{bdi(line)}</div>' for line in rule.because)
+    paths += "".join(f'<div class="path">{_path(path, vocab)}</div>' for path in rule.paths)
     return (
         f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(rule.rule)}</code> '
         f'<span class="figures">({numbers})</span>{paths}</li>'

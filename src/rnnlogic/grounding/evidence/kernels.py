@@ -102,7 +102,7 @@ def _grown(array: Any, size: int) -> Any:
 
 @compiled
 def confidence(support: int, holders: int) -> float:
-    """How far a rule with constants is trusted, from entities other than the one asked about; 0: not at all."""
+    """How far a rule with constants is trusted, by entities other than the one asked about; 0: not at all."""
     return support / (holders + UNSEEN) if support >= SUPPORT else 0.0
 
 
@@ -194,7 +194,7 @@ def _by_answer(
 ) -> int:
     """Rules r(c,Y) <- b(d,Y) and r(c,Y) <- b(Z,Y) where c is the head; returns the number of candidates.
 
-    The hidden fact supports no rule, whichever candidate it speaks for. `is_item` [items] is scratch, all False.
+    The hidden fact supports no rule, whichever candidate it speaks for. `is_item` [items] is scratch: False.
     """
     rows = len(items.relation)
     lo, hi = _of_key(table, head)
@@ -257,8 +257,7 @@ def _mark_links(
 @compiled
 def strength(best: float) -> float:
     """What the most confident rule with constants counts."""
-    return np.log1p(STRETCH * best)
-
+    return float(np.log1p(STRETCH * best))
 
 
 @compiled
@@ -292,10 +291,44 @@ def _amount(
         first, last = edges_of(graph, inverse, answer)
         times = last - first - is_known
         if kind == FREQUENT or times == 0:
-            return np.log1p(float(times))
-        return 1.0 if kind == TAKEN else np.log1p(float(items.ptr[answer + 1] - items.ptr[answer] - is_known))
+            return float(np.log1p(float(times)))
+        if kind == TAKEN:
+            return 1.0
+        return float(np.log1p(float(items.ptr[answer + 1] - items.ptr[answer] - is_known)))
     best = of_head if kind <= HEADS else of_answer
     return strength(best[0]) if kind in (HEAD, ANSWER) else several(best)
+
+
+@compiled
+def _add(
+    entities: NDArray[np.int32], is_candidate: NDArray[np.bool_], candidates: NDArray[np.int32], used: int
+) -> int:
+    """Make entities candidates; returns the number of candidates."""
+    for entity in entities:
+        candidates[used] = entity
+        used += not is_candidate[entity]
+        is_candidate[entity] = True
+    return used
+
+
+@compiled
+def _add_frequent(
+    graph: GraphArrays,
+    inverse: int,
+    frequent: NDArray[np.int32],
+    known: NDArray[np.bool_],
+    is_candidate: NDArray[np.bool_],
+    candidates: NDArray[np.int32],
+    used: int,
+) -> int:
+    """Make frequent answers candidates that others than the head have; returns the number of candidates."""
+    for answer in frequent:
+        first, last = edges_of(graph, inverse, answer)
+        candidates[used] = answer
+        if last - first > known[answer]:
+            used += not is_candidate[answer]
+            is_candidate[answer] = True
+    return used
 
 
 @compiled
@@ -316,8 +349,8 @@ def find_evidence(
     """Values of named evidence for the candidates of queries [q]: entity [n], value [n], ptr [kinds * q + 1].
 
     Chains reach entity[ptr[k * q + i] : ptr[k * q + i + 1]] for query i; rules with constants and `frequent`
-    answers make candidates, too. Only the `wanted` [KINDS] kinds have values. A hidden tail below -1 stands for
-    tail -2 - hidden with all links between head and tail hidden.
+    answers make candidates, too. Only the `wanted` [KINDS] kinds have values. A hidden tail below -1 stands
+    for tail -2 - hidden with all links between head and tail hidden.
     """
     queries = len(heads)
     bodies = (len(ptr) - 1) // max(queries, 1)
@@ -330,62 +363,46 @@ def find_evidence(
     marks, is_item = np.zeros(num_entities, np.int8), np.zeros(len(items.holders), np.bool_)
     filled = 0
     for q in range(queries):
-        head, tail, all_links = heads[q], hidden[q], hidden[q] < -1
-        if all_links:
-            tail = -2 - tail
-        used = 0
+        head, all_links = heads[q], hidden[q] < -1
+        tail = -2 - hidden[q] if all_links else hidden[q]
         first, last = edges_of(graph, relation, head)
-        for edge in range(first, last):
-            known[graph.tails[edge]] = True
+        known[graph.tails[first:last]] = True
+        used = 0
         for k in range(bodies):
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                candidates[used] = entity[i]
-                used += not is_candidate[entity[i]]
-                is_candidate[entity[i]] = True
-        if wanted[HEAD] or wanted[HEADS]:
+            reached = entity[ptr[k * queries + q] : ptr[k * queries + q + 1]]
+            used = _add(reached, is_candidate, candidates, used)
+        if wanted[HEAD:].any():
             used = _by_head(
                 graph, items, by_item, head, relation, tail, all_links, known,
                 of_head, is_candidate, candidates, used,
             )  # fmt: skip
-        if wanted[ANSWER] or wanted[ANSWERS]:
             used = _by_answer(
-                graph, items, by_answer, head, tail, is_item, known, of_answer, is_candidate, candidates, used
-            )
-        if wanted[TAKEN] or wanted[FREQUENT] or wanted[DEGREE]:
-            for answer in frequent:
-                lo, hi = edges_of(graph, inverse, answer)
-                if hi - lo > known[answer]:
-                    candidates[used] = answer
-                    used += not is_candidate[answer]
-                    is_candidate[answer] = True
-        if wanted[LINKED] or wanted[LINKED_BACK] or wanted[TURNED]:
-            _mark_links(graph, items, head, relation, tail, all_links, marks)
+                graph, items, by_answer, head, tail, is_item, known,
+                of_answer, is_candidate, candidates, used,
+            )  # fmt: skip
+        if wanted[TAKEN : DEGREE + 1].any():
+            used = _add_frequent(graph, inverse, frequent, known, is_candidate, candidates, used)
+        _mark_links(graph, items, head, relation, tail, all_links, marks)
         need = filled + used * KINDS
         if need > len(out):
-            out, out_value = _grown(out, max(2 * len(out), need)), _grown(out_value, max(2 * len(out), need))
+            out, out_value = _grown(out, 2 * need), _grown(out_value, 2 * need)
         for kind in range(KINDS):
             spans[q, kind] = filled
-            if not wanted[kind]:
-                continue
-            for i in range(used):
-                answer = candidates[i]
+            for answer in candidates[: used if wanted[kind] else 0]:
                 amount = _amount(
                     graph, items, kind, head, answer, inverse, known[answer], marks[answer],
                     of_head[answer], of_answer[answer],
                 )  # fmt: skip
-                if amount > 0:
-                    out[filled], out_value[filled] = answer, amount
-                    filled += 1
+                out[filled], out_value[filled] = answer, amount
+                filled += amount > 0
         spans[q, KINDS] = filled
-        for i in range(used):
-            answer = candidates[i]
+        for answer in candidates[:used]:
             is_candidate[answer] = False
             of_head[answer] = 0.0
             of_answer[answer] = 0.0
-        for i in range(items.ptr[head], items.ptr[head + 1]):
-            marks[graph.row_head[items.row[i]]] = 0
-        for edge in range(first, last):
-            known[graph.tails[edge]] = False
+        for row in items.row[items.ptr[head] : items.ptr[head + 1]]:
+            marks[graph.row_head[row]] = 0
+        known[graph.tails[first:last]] = False
     return _kind_by_kind(out, out_value, spans, filled)
 
 

@@ -13,10 +13,12 @@ class EvidenceSettings(Settings):
     """What speaks for or against an answer besides chain rules. Its weights are learned with theirs."""
 
     negative_evidence: Literal["off", "learned"] = Field(
-        "learned", description="What is already linked, as evidence for or against an answer"
+        "off", description="What is already linked, as evidence for or against an answer"
     )
-    constants: bool = Field(True, description="Rules with constants, such as speaks(X,english) <- from(X,uk)")
-    prior: bool = Field(True, description="How often an entity is an answer of the relation")
+    constants: bool = Field(
+        False, description="Rules with constants, such as speaks(X,english) <- from(X,uk)"
+    )
+    prior: bool = Field(False, description="How often an entity is an answer of the relation")
 
     @field_validator("negative_evidence", mode="before")
     @classmethod

@@ -22,7 +22,7 @@ class Walked(NamedTuple):
     place: NDArray[np.int64]  # [k] positions among the rules of the relation
     ptr: NDArray[np.int64]  # [k*q+1]
     entity: NDArray[np.int32]  # [n]
-    count: NDArray[Any]  # [n] walks; values of named evidence as negative numbers
+    counts: NDArray[Any]  # [n] walks; values of named evidence as negative numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,11 +60,11 @@ class Source:
             walked.ptr,
             graph.num_entities,
         )
-        dtype = np.float32 if walked.count.max(initial=0) < 1 << 24 else np.float64
+        dtype = np.float32 if walked.counts.max(initial=0) < 1 << 24 else np.float64
         sizes = np.diff(ptr).reshape(KINDS, len(heads))[self.wanted].ravel()
         return Walked(
             np.append(walked.place, self.place),
             np.append(walked.ptr, walked.ptr[-1] + np.cumsum(sizes)),
             np.append(walked.entity, entity),
-            np.append(walked.count.astype(dtype), -value.astype(dtype)),
+            np.append(walked.counts.astype(dtype), np.negative(value, dtype=dtype)),
         )

@@ -36,7 +36,8 @@ def find_items(graph: Graph) -> Items:
 
 def relation_tables(graph: Graph, items: Items, relation: int, constants: bool) -> RelationTables:
     """The tables of a relation."""
-    nothing = Table(*(np.zeros(size, np.int64) for size in (0, 1, 0)), np.zeros(0, np.int32))
+    none = np.zeros(0, np.int64)
+    nothing = Table(none, np.zeros(1, np.int64), none, none.astype(np.int32))
     frequent = _frequent(graph, relation)
     if not constants:
         return RelationTables(nothing, nothing, frequent)
