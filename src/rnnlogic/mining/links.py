@@ -1,8 +1,8 @@
 """Links between the ends of facts: how common they are, and for which training queries they are hidden.
 
 Whether head and answer are linked by other facts can say much, or only how a dataset was made: no validation
-fact of FB15k-237 has a pair that a training fact links, but 38 of 100 training facts have. So the links of some
-training queries are hidden, so many that the answers of the others are linked as often as those of
+fact of FB15k-237 has a pair that a training fact links, but 38 of 100 training facts have. So the links of
+some training queries are hidden, so many that the answers of the others are linked as often as those of
 validation facts.
 """
 
