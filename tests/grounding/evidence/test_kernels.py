@@ -86,6 +86,8 @@ def test_what_is_hidden_changes_nothing():
         [Rule(0, (1,)), Rule(0, (0, 2, 0)), *(Rule(0, (i,)) for i in ids_of({"negative_evidence", "prior"}))]
     )
     for head, tail in zip(*graph.edges(0), strict=True):
+        if head == tail:  # counts twice among the facts of an entity
+            continue
         others = [fact for fact in graph.triples().tolist() if fact != [head, 0, tail]]
         without = Graph.from_triples(others, ENTITIES, RELATIONS)
         found, expected = (

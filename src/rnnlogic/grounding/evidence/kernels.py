@@ -159,6 +159,8 @@ def _by_head(
         row = items.row[i]
         if not is_visible(items, graph, row, relation, hidden, all_links):
             continue
+        if hidden == head and graph.row_head[row] == head and items.relation[row] == relation:
+            continue  # r(x,x) turned is the same fact
         exists = rows + items.relation[row]
         for turn in range(2):
             item = row if turn == 0 else exists
@@ -247,6 +249,8 @@ def _mark_links(
         row = items.row[i]
         by, other = items.relation[row], graph.row_head[row]  # by(other, head)
         if by == inverse or not is_visible(items, graph, row, relation, hidden, all_links):
+            continue
+        if by == relation and other == head:  # r(x,x) turned is the same fact
             continue
         if by == relation:
             marks[other] |= 1

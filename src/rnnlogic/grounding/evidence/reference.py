@@ -141,6 +141,8 @@ class _Asked:
         for h, r, t in self.facts:
             if h == self.head and r != self.relation and not (self.all_links and t == self.tail):
                 is_turned = r == self.inverse(self.relation)
+                if is_turned and t == h:  # r(x,x) turned is the same fact
+                    continue
                 linked[0 if is_turned else 1 if r < self.num_relations else 2].add(t)
         degree = Counter(t for _, _, t in self.facts)
         degree.subtract(self.answers)
@@ -161,7 +163,9 @@ class _Asked:
         visible = {
             (r, h)
             for r, h in self.items_of(self.head)
-            if h >= 0 and not (h == self.tail and (self.all_links or r == self.inverse(self.relation)))
+            if h >= 0
+            and not (h == self.tail and (self.all_links or r == self.inverse(self.relation)))
+            and not (h == self.tail == self.head and r == self.relation)
         }
         found: dict[int, list[float]] = {}
         for item in visible | {(r, -1) for r, _ in visible if r != self.inverse(self.relation)}:
