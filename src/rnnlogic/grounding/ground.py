@@ -20,7 +20,7 @@ from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.candidates import Candidates, Scored
-from rnnlogic.grounding.evidence.kernels import Items
+from rnnlogic.grounding.evidence.counting.kernels import Items
 from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.trie import Trie, build_trie

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.evidence.kernels import SUPPORT, Items, Table, count_answers
+from rnnlogic.grounding.evidence.counting.kernels import Items, count_answers
+from rnnlogic.grounding.evidence.kernels import SUPPORT, Table
 
 FREQUENT_ANSWERS = 1000  # of a relation that are candidates of all its queries, at most: bounds the work
 
