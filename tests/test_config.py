@@ -6,6 +6,7 @@ import pytest
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.settings import all_keys, packaged, packaged_names
 from rnnlogic.config import (
+    Arguments,
     Config,
     changed,
     load_preset,
@@ -15,6 +16,7 @@ from rnnlogic.config import (
     preset_name,
     preset_names,
     read_config,
+    with_keywords,
 )
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.named import KNOWN
@@ -146,3 +148,18 @@ def test_files(tmp_path):
 
 def test_a_file_of_all_settings_begins_with_the_variant():
     assert next(iter(Config().model_dump())) == "variant"
+
+
+def test_keywords_are_short_names_of_settings():
+    config = with_keywords(Config(), {"rules": 50, "max_length": 2, "em__rounds": 1})
+    assert (config.final.rules, config.max_length, config.em.rounds) == (50, 2, 1)
+    with pytest.raises(RNNLogicError, match="rules"):
+        with_keywords(Config(), {"rule": 50})
+
+
+def test_arguments_work_as_in_scikit_learn():
+    model = Arguments(rules=50).set_params(max_length=2)
+    assert model.get_params() == {"config": None, "variant": None, "rules": 50, "max_length": 2}
+    assert Arguments(**model.get_params()).settings_for(dataset("mine", 10)).final.rules == 50
+    with pytest.raises(RNNLogicError):
+        model.set_params(max_length="long")

@@ -24,6 +24,7 @@ from rnnlogic.cli import app
 from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
+from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
@@ -36,18 +37,23 @@ from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fi
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, train_pykeen
 from tests import toy
+from tests.embeddings.test_complex import random_complex
 from tests.family import family, family_facts, given_rules, tiny_config, tiny_settings, write_family
 from tests.predictors.paths.oracles import random_embedding
 
 DATA = family()
 GRAPH = DATA.graph("train")
 KNOWN = given_rules(DATA)
+COMPLEX = random_complex(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)
 EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)
 RNG = np.random.default_rng(0)
 HEADS = RNG.integers(DATA.vocab.num_entities, size=70).astype(np.int32)
 RELATIONS = RNG.integers(2 * DATA.vocab.num_relations, size=70).astype(np.int32)
 PLUS = {"epochs": 1, "dim": 4, "hidden": 5, "etas": (0.05,), "rule_vectors": "lstm"}
 NAMES = [*PREDICTORS, toy.NAME]
+SCORERS = ["rotate", "complex", "two embeddings", "pykeen", "frequency", "max confidence", "noisy-or"]
+SCORERS += ["pathrank", "drum", "neural-lp"]
+MIXED = {"paths with complex": "rnnlogic-emb", "paths with two": "rnnlogic-emb", "plus with two": "plus-emb"}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -59,11 +65,13 @@ def with_toy():
 
 
 def config_of(name):
-    return changed(tiny_config(), {"variant": name, "plus": PLUS, "paths": {"eta": 0.03}, "threads": 1})
+    return changed(
+        tiny_config(), {"variant": MIXED.get(name, name), "plus": PLUS, "paths": {"eta": 0.03}, "threads": 1}
+    )
 
 
-def fitted(name):
-    embedding = EMBEDDING if entry(name).needs_embedding else None
+def fitted(name, embedding=EMBEDDING):
+    embedding = embedding if entry(name).needs_embedding else None
     return predictor_class(name).fit(Task(DATA, KNOWN.rules, config_of(name), 1, embedding))
 
 
@@ -73,6 +81,11 @@ def scorers():
     pykeen = train_pykeen("distmult", DATA, RECIPES["distmult"].grid[0], most_epochs=1).scorer
     return {
         "rotate": EMBEDDING,
+        "complex": COMPLEX,
+        "two embeddings": Together((EMBEDDING, COMPLEX)),
+        "paths with complex": fitted("rnnlogic-emb", COMPLEX),
+        "paths with two": fitted("rnnlogic-emb", Together((EMBEDDING, COMPLEX))),
+        "plus with two": fitted("plus-emb", Together((EMBEDDING, COMPLEX))),
         "pykeen": pykeen,
         "frequency": FrequencyScorer(),
         "max confidence": confidence_scorer(table, "max", threads=1),
@@ -88,14 +101,13 @@ def everything(with_toy):
     return {name: fitted(name) for name in NAMES} | scorers()
 
 
-SCORERS = ["rotate", "pykeen", "frequency", "max confidence", "noisy-or", "pathrank", "drum", "neural-lp"]
-every_scorer = pytest.mark.parametrize("name", [*NAMES, *SCORERS])
-every_predictor = pytest.mark.parametrize("name", NAMES)
+every_scorer = pytest.mark.parametrize("name", [*NAMES, *SCORERS, *MIXED])
+every_predictor = pytest.mark.parametrize("name", [*NAMES, *MIXED])
 
 
 def test_every_class_that_scores_is_tested_here(everything):
     tested = {type(scorer).__name__ for scorer in everything.values()}
-    assert set(everything) == {*NAMES, *SCORERS}
+    assert set(everything) == {*NAMES, *SCORERS, *MIXED}
     modules = [
         m.name for m in pkgutil.walk_packages(rnnlogic.__path__, "rnnlogic.") if "__main__" not in m.name
     ]

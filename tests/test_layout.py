@@ -18,6 +18,8 @@ NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
 ORDER = [
     ["__main__"],
     ["cli"],
+    ["mcp"],
+    ["serve"],
     ["studies"],
     ["model"],
     ["answering"],

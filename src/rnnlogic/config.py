@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from pydantic import Field, field_validator
 
@@ -12,8 +12,10 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.settings import (
     Named,
     Settings,
+    all_keys,
     changed,
     checked,
+    merged,
     name_for,
     override,
     packaged,
@@ -38,9 +40,22 @@ __all__ = [
     "preset_name",
     "preset_names",
     "read_config",
+    "with_keywords",
 ]
 
 Variant = str  # a name of the table of predictors
+
+
+KEYWORDS = {  # short names of settings in Python: RNNLogic(rules=50, max_length=2)
+    "rules": "final.rules",
+    "rounds": "em.rounds",
+    "feature": "predictor.feature",
+    "weight_decay": "predictor.weight_decay",
+    "smoothing": "mine.smoothing",
+    "compact": "compact.enabled",
+    "tolerance": "compact.tolerance",
+    "most_rules": "compact.rules",
+}
 
 
 class Basics(Settings):
@@ -86,6 +101,60 @@ class Config(PredictorGroups, Basics):
 def make_config(values: Mapping[str, Any], source: str = "settings") -> Config:
     """Check nested values; an error names the key, and the nearest one if it does not exist."""
     return checked(Config, values, source)
+
+
+def with_keywords(config: Config, keywords: Mapping[str, Any]) -> Config:
+    """The settings with some changed by short names (KEYWORDS), by their own, or as `em__rounds`."""
+    values: dict[str, Any] = {}
+    for word, value in keywords.items():
+        key = setting_of(word)
+        group, _, name = key.rpartition(".")
+        values = merged(values, {group: {name: value}} if group else {key: value})
+    return changed(config, values)
+
+
+def setting_of(keyword: str) -> str:
+    """The setting that a keyword stands for, such as final.rules; an error names the nearest keywords."""
+    known = {key.replace(".", "__"): key for key in all_keys(Config)} | KEYWORDS
+    if keyword not in known:
+        raise UnknownNameError("setting", keyword, [*KEYWORDS, *sorted(known)])
+    return known[keyword]
+
+
+class Arguments:
+    """The arguments of a model: settings, a variant, single settings by keyword; scikit-learn's way."""
+
+    def __init__(
+        self,
+        config: Config | Mapping[str, Any] | None = None,
+        variant: Variant | None = None,
+        **settings: Any,
+    ) -> None:
+        self._params: dict[str, Any] = {}
+        self.set_params(config=config, variant=variant, **settings)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All arguments."""
+        del deep
+        return dict(self._params)
+
+    def set_params(self, **params: Any) -> Self:
+        """Change arguments; what was fitted stays until the next fit."""
+        now = self._params | params
+        words = {key: value for key, value in now.items() if key not in ("config", "variant")}
+        config, variant = now["config"], now["variant"]
+        given = make_config(config) if isinstance(config, Mapping) else config
+        if given is None:
+            with_keywords(Config(), words)  # refuses unknown names and wrong values at once
+        else:
+            given = with_keywords(given, words | ({} if variant is None else {"variant": variant}))
+        self._params, self._config = now, given
+        self._given, self._words, self._variant = given, words, variant or "rnnlogic"
+        return self
+
+    def settings_for(self, dataset: Named) -> Config:
+        """The settings of a fit: those given, else packaged ones, with the keywords."""
+        return self._given or with_keywords(preset_for(dataset, self._variant), self._words)
 
 
 def read_config(path: str | Path) -> Config:

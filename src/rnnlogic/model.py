@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -16,21 +18,27 @@ from rnnlogic.answering.calibration.calibration import (
     pack_calibration,
     unpack_calibration,
 )
+from rnnlogic.answering.calibration.kept import calibration_of
+from rnnlogic.answering.completion.possible import PossibleFacts, possible_facts
 from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.answering.listing import Choice, RuleInfo, Sort, list_rules
-from rnnlogic.answering.tables import Listed
-from rnnlogic.answering.transfer import Transfer, dataset_with, transfer
+from rnnlogic.answering.tables import Listed, Stream
+from rnnlogic.answering.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.config import Config, Variant, changed, make_config, preset_for
+from rnnlogic.config import Arguments, Config, Variant
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
+from rnnlogic.data.labels import Labels, relabelled
+from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.learning.given import edits_of, generating
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
-from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
+from rnnlogic.runs.first import keep_first_model
 from rnnlogic.runs.fitted import load_fitted
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
@@ -38,36 +46,39 @@ from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
-    from rnnlogic.base.types import Progress
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")
+EMBEDDING, CALIBRATE = 0.4, 0.6  # shares of the time that is left, under a budget
 
 
-class RNNLogic:
+class RNNLogic(Arguments):
     """Learns rules and their weights; then predicts, explains, evaluates.
 
     Without settings a packaged set is taken that suits the dataset and the variant: `rnnlogic`, or
-    `rnnlogic-emb`, where an embedding scores the paths.
+    `rnnlogic-emb`, where an embedding scores the paths. Keywords change single settings (docs/python.md).
     """
 
     def __init__(
-        self, config: Config | Mapping[str, Any] | None = None, variant: Variant | None = None
+        self,
+        config: Config | Mapping[str, Any] | None = None,
+        variant: Variant | None = None,
+        **settings: Any,
     ) -> None:
-        given = make_config(dict(config)) if isinstance(config, Mapping) else config
-        self._given = given if given is None or variant is None else changed(given, {"variant": variant})
-        self._variant: Variant = variant or "rnnlogic"
-        self._config = self._given
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
         self._calibration: Calibration | None = None
+        self.preliminary: str | None = None  # the stage that the model is from, if its fit is not finished
+        self.left_out: Mapping[str, str] = {}  # what stages of the fit left out for want of time
+        super().__init__(config, variant, **settings)
         self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
 
     def __repr__(self) -> str:
         if self._dataset is None or self._learned is None:
             return "RNNLogic(not fitted)"
-        return f"RNNLogic({len(self._learned.rules):,} rules for {self._dataset.name})"
+        kind = "preliminary, " if self.preliminary else ""
+        return f"RNNLogic({kind}{len(self._learned.rules):,} rules for {self._dataset.name})"
 
     def fit(
         self,
@@ -79,11 +90,13 @@ class RNNLogic:
         embeddings: Given = None,
         rules: RuleSource | None = None,
         generate: bool | None = None,
+        verbose: bool = True,
     ) -> RNNLogic:
-        """Learn from anything that `load_dataset` takes.
+        """Learn from anything that `load_dataset` takes; shows its progress unless `verbose` is false.
 
         With a folder `run` finished stages are kept there: an interrupted fit resumes, and a finished one is
-        only loaded, unless `restart`. After `max_minutes` no EM round starts.
+        only loaded, unless `restart`; `load` gives a preliminary model while it is at work. It takes about
+        `max_minutes`, if given: stages are cut short, and `left_out` says how.
         `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
         without it they train one first. For `plus-emb` without path scores it may be anything that scores
         answers, such as a `PyKEENScorer`; such a fit has no run folder.
@@ -91,45 +104,60 @@ class RNNLogic:
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
+        if progress is None:
+            with StageProgress() if verbose else nullcontext(silent) as shown:
+                return self.fit(dataset, run, shown, max_minutes, restart, embeddings, rules, generate)
         from rnnlogic.learning.learn import learn
-        from rnnlogic.learning.result import MemoryStore
+        from rnnlogic.learning.result import MemoryStore, cuts_of, noted_cuts
 
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         data = load_dataset(dataset)
-        config = self._given or preset_for(data, self._variant)
+        config = self.settings_for(data)
         given = rules_of_fit(rules, data.vocab, None if restart else run)
         config = generating(config, given, generate)
-        edits_of(config, given, data.vocab)  # refuses what does not fit before anything is written
-        folder = (
-            None
-            if run is None
-            else Run.start(run, data, config, restart, rule_lines(given.rules, data.vocab))
-        )
-        embedding = obtain_embedding(data, config, embeddings, folder, progress or silent)
+        edits = edits_of(config, given, data.vocab)  # refuses what does not fit before anything is written
+        lines = rule_lines(given.rules, data.vocab)
+        folder = None if run is None else Run.start(run, data, config, restart, lines)
+        memory = MemoryStore()
+        store: Store = folder or memory
+        budget = noted_cuts(deadline, store)
+        if (folder is None and budget.is_limited) or (folder is not None and not folder.finished):
+            keep_first_model(store, data, config, edits, progress, budget)
+        embedding = obtain_embedding(data, config, embeddings, folder, progress, budget.share(EMBEDDING))
         if folder is not None and folder.finished:
-            return self._take(data, config, folder.learned(embedding), folder.calibration())
-        store: Store = folder or MemoryStore()
-        self._take(data, config, learn(data, config, store, progress or silent, deadline, embedding, given))
+            self._take(data, config, folder.learned(embedding), folder.calibration())
+            self.left_out = folder.left_out()
+            return self
+        self._take(data, config, learn(data, config, store, progress, deadline, embedding, given))
         if folder is not None:
-            folder.save_calibration(*pack_calibration(self.calibration(progress)))
+            args = self.dataset, self.scorer, progress, config.seed, budget.share(CALIBRATE)
+            self._calibration = calibration_of(folder, *args)
             folder.finish(self.learned)
+        self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
         return self
 
     def predict(
         self,
-        head: str,
-        relation: str,
+        head: str | None = None,
+        relation: str | None = None,
         k: int = 10,
         evidence: Evidence = "train",
         known: Known = "drop",
-    ) -> list[Answer]:
-        """The k best answers of (head, relation, ?); `relation^-1` asks for heads.
+        *,
+        tail: str | None = None,
+    ) -> Listed[Answer]:
+        """The k best answers of (head, relation, ?); `tail` or `relation^-1` asks for heads.
 
         Facts that are in the evidence already are left out, or with `known="keep"` only marked. Candidates
         are the entities that some rule reaches, or all entities where the embedding has a say too. They come
         by score; `probability` is the chance that the fact is true (docs/probability.md).
         """
-        return self.predict_many([(head, relation)], k, evidence, known)[0]
+        if relation is None or (head is None) == (tail is None):
+            raise RNNLogicError("give a relation, and either head or tail; `explain` takes both ends")
+        vocab = self.dataset.vocab
+        if tail is not None:
+            relation = vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
+        return self.predict_many([(head or tail or "", relation)], k, evidence, known)[0]
 
     def predict_many(
         self,
@@ -137,7 +165,7 @@ class RNNLogic:
         k: int = 10,
         evidence: Evidence = "train",
         known: Known = "drop",
-    ) -> list[list[Answer]]:
+    ) -> list[Listed[Answer]]:
         """`predict` for many (head, relation) at once, on all threads."""
         vocab = self.dataset.vocab
         heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
@@ -146,29 +174,16 @@ class RNNLogic:
         found = best_answers(graph, vocab, self.scorer, level, heads, relations, k, known)
         return [Listed(answers) for answers in found]
 
+    # fmt: off
     @overload
-    def explain(
-        self,
-        head: str,
-        relation: str,
-        tail: str,
-        paths: int = 3,
-        evidence: Evidence = "train",
-        detailed: int | None = DETAILED,
-    ) -> Explanation: ...
+    def explain(self, head: str, relation: str, tail: str, paths: int = 3, evidence: Evidence = "train",
+                detailed: int | None = DETAILED, instead: None = None, types: str | None = None
+                ) -> Explanation: ...
 
     @overload
-    def explain(
-        self,
-        head: str,
-        relation: str,
-        tail: str,
-        paths: int = 3,
-        evidence: Evidence = "train",
-        detailed: int | None = DETAILED,
-        *,
-        instead: str,
-    ) -> Comparison: ...
+    def explain(self, head: str, relation: str, tail: str, paths: int = 3, evidence: Evidence = "train",
+                detailed: int | None = DETAILED, *, instead: str, types: str | None = None) -> Comparison: ...
+    # fmt: on
 
     def explain(
         self,
@@ -179,12 +194,14 @@ class RNNLogic:
         evidence: Evidence = "train",
         detailed: int | None = DETAILED,
         instead: str | None = None,
+        types: str | None = None,
     ) -> Explanation | Comparison:
         """Why relation(head, tail) has its score: ideas, the rules of each idea, and paths of the strongest.
 
-        With another answer `instead`, why the two scores differ. Print the result, or show it in a notebook.
+        With another answer `instead`, why the two scores differ. `types` is the relation that gives the types
+        shown beside entities, or "off"; usual ones are found. Print the result, or show it in a notebook.
         """
-        vocab = self.dataset.vocab
+        vocab = with_types(self.dataset.vocab, self.dataset.graph("all"), types)
         asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
         graph, known = self.dataset.graph(evidence), self.dataset.graph("all")
         level = self.level(evidence)
@@ -213,10 +230,10 @@ class RNNLogic:
         `sort="use"` puts those first that decide most on validation facts; this and `use` count it. The other
         figures are AMIE's on the training facts.
         """
-        learned, choice = self.learned, Choice(top, sort, min_confidence, min_support, max_length, use)
-        every = learned.rules.head_relations().tolist()
+        choice = Choice(top, sort, min_confidence, min_support, max_length, use)
+        every = self.learned.rules.head_relations().tolist()
         wanted = every if relation is None else [self.dataset.vocab.relation_id(relation)]
-        return list_rules(learned, self.dataset, wanted, choice, progress or silent)
+        return list_rules(self.learned, self.dataset, wanted, choice, progress or silent)
 
     def evaluate(
         self,
@@ -226,18 +243,15 @@ class RNNLogic:
         progress: Tick | None = None,
         negatives: int | None = None,
         seed: int = 0,
+        max_minutes: float | None = None,
     ) -> Report:
-        """Rank the answers of a split by the rules, among all entities or so many sampled ones."""
-        return evaluate(
-            self.scorer,
-            self.dataset,
-            split,
-            evidence,
-            sides,
-            progress=progress,
-            negatives=negatives,
-            seed=seed,
-        )
+        """Rank the answers of a split by the rules, among all entities or so many sampled ones.
+
+        With `max_minutes` as large a sample of the facts is asked as there is time for.
+        """
+        budget = Budget.of_minutes(max_minutes)
+        what = self.scorer, self.dataset, split, evidence, sides
+        return evaluate(*what, progress=progress, negatives=negatives, seed=seed, budget=budget)
 
     def complete(
         self,
@@ -246,17 +260,23 @@ class RNNLogic:
         most: int = 1000,
         evidence: Evidence = "all",
         progress: Progress | None = None,
-    ) -> Iterator[NewFact]:
+        types: str | PossibleFacts | None = None,
+        budget: Budget = UNLIMITED,
+    ) -> Stream[NewFact]:
         """The most probable facts that the evidence does not hold, best first, each with a reason.
 
-        They come one by one once all questions have been asked; memory does not grow with their number.
+        They come one by one once all questions have been asked; memory does not grow with their number. Facts
+        are left out if the relation never has ends of such types (by the relation `types`, or one that is
+        found; "off" for none) in training. A budget may leave questions out, those about entities with few
+        facts first.
         """
-        from rnnlogic.answering.completion.complete import complete
+        from rnnlogic.answering.completion.complete import complete, relations_named
 
-        wanted = _relations(self.dataset.vocab, relation)
+        wanted = relations_named(self.dataset.vocab, relation)
         level, graph = self.level(evidence, progress), self.dataset.graph(evidence)
-        limits = min_probability, most, progress or silent
-        return complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
+        possible = possible_facts(self.dataset, types, evidence)
+        limits = min_probability, most, progress or silent, possible, budget
+        return Stream(complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits))
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
         """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
@@ -281,11 +301,17 @@ class RNNLogic:
         Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
         match and how many rules were dropped for it.
         """
-        dataset = load_dataset(graph)
+        dataset = labelled_like(load_dataset(graph), self.dataset.vocab)
         learned, report = transfer(self.learned, self.dataset.vocab, dataset)
         moved = RNNLogic(self.config)._take(dataset, self.config, learned)
         moved.transfer = report
         return moved
+
+    def with_labels(self, labels: Labels | Vocab) -> RNNLogic:
+        """The same model with names to show: a mapping, a file of `name<TAB>label` lines, or a vocabulary."""
+        shown = copy(self)
+        shown._dataset = self.dataset.with_vocab(relabelled(self.dataset.vocab, labels).vocab)
+        return shown
 
     def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
         """A model whose evidence holds these facts (head, relation, tail) too; this one stays as it is.
@@ -293,31 +319,17 @@ class RNNLogic:
         Nothing is learned anew, so it is quick. New entities are welcome, except where there is an embedding.
         """
         dataset = dataset_with(self.dataset, facts, new_entities=self.scorer.embedding is None)
-        more = RNNLogic(self.config)._take(dataset, self.config, self.learned)
-        more.transfer = self.transfer
-        return more
+        return self._like_this(dataset, self.learned)
 
     def with_rules(self, rules: RuleSource) -> RNNLogic:
         """A model that uses these rules too, though it was not trained on them; this one stays as it is.
 
         Only RNNLogic+ with vectors by an LSTM can tell what a rule is worth that it has never seen.
         """
-        from rnnlogic.mining.statistics import rule_statistics, training_queries
-        from rnnlogic.predictors.plus.unseen import with_unseen_rules
-
-        given, known = read_given(rules, self.dataset.vocab).rules, self.learned
-        new = RuleSet.from_rules(rule for rule in given if rule not in known.rules)
-        graph, most = self.dataset.graph("train"), self.config.mine.queries_per_relation
-        statistics = rule_statistics(graph, new, training_queries(graph, most, 0))
-        learned = Learned(
-            with_unseen_rules(known.predictor, new),
-            np.append(known.log_prior, np.full(len(new), np.nan)),
-            np.append(known.support, statistics.support),
-            np.append(known.confidence, statistics.confidence),
-        )
-        more = RNNLogic(self.config)._take(self.dataset, self.config, learned)
-        more.transfer = self.transfer
-        return more
+        given = read_given(rules, self.dataset.vocab).rules
+        queries = self.config.mine.queries_per_relation
+        learned = with_new_rules(self.learned, given, self.dataset.graph("train"), queries)
+        return self._like_this(self.dataset, learned)
 
     def save(self, folder: str | Path) -> Path:
         """Write a run folder that `load` reads back; it must be new or empty."""
@@ -331,9 +343,14 @@ class RNNLogic:
 
     @classmethod
     def load(cls, folder: str | Path) -> RNNLogic:
-        """A fitted model from its run folder, which holds or names all it needs."""
+        """A fitted model from its run folder, which holds or names all it needs.
+
+        While a fit is at work, or if it was stopped, the best model so far; `preliminary` says so.
+        """
         fitted = load_fitted(folder)
-        return cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
+        model = cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
+        model.preliminary, model.left_out = fitted.preliminary, fitted.left_out
+        return model
 
     @property
     def dataset(self) -> Dataset:
@@ -355,6 +372,11 @@ class RNNLogic:
         """The predictor, which is a scorer for `evaluate`."""
         return self.learned.predictor
 
+    def _like_this(self, dataset: Dataset, learned: Learned) -> RNNLogic:
+        more = RNNLogic(self.config)._take(dataset, self.config, learned)
+        more.transfer, more.preliminary = self.transfer, self.preliminary
+        return more
+
     def _take(
         self,
         dataset: Dataset,
@@ -363,18 +385,9 @@ class RNNLogic:
         calibration: tuple[Arrays, dict[str, Any]] | None = None,
     ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
+        self.preliminary, self.left_out = None, {}
         self._calibration = None if calibration is None else unpack_calibration(*calibration)
         return self
-
-
-def _relations(vocab: Vocab, name: str | None) -> list[int]:
-    """Ids of one relation or of all, without inverses."""
-    if name is None:
-        return list(range(vocab.num_relations))
-    relation = vocab.relation_id(name)
-    if relation >= vocab.num_relations:
-        raise RNNLogicError(f"facts are written the way round that the graph has them: ask for {name[:-3]!r}")
-    return [relation]
 
 
 def _fitted(part: Part | None) -> Part:

@@ -174,3 +174,17 @@ def test_the_probability_is_that_of_the_caller():
 )
 def test_rank(rank, mean, text):
     assert (rank.mean, rank.text()) == (mean, text)
+
+
+def test_what_an_answer_hangs_on_leaves_the_scorer_ready_for_its_graph():
+    data = family()
+    scorer, graph = given_rules(data).predictor, data.graph("train")
+    ready = scorer.on(graph)
+    head = data.vocab.entity_id("grandpa0")
+    answers = scorer.score(graph, np.array([head]), np.array([data.vocab.relation_id("grandparent")]))[0]
+    told = explain(
+        graph, data.vocab, scorer, head, data.vocab.relation_id("grandparent"), int(answers.argmax()), graph
+    )
+    assert told.hangs_on is None or told.hangs_on.facts is not None
+    assert scorer.on(graph) is ready
+    assert scorer.apart().on(graph) is not ready

@@ -82,7 +82,7 @@ def test_labels_or_names(tmp_path):
     assert shown[0].startswith("has \\x1b[31mred: ")
     assert shown[1].endswith("(X,Y) <- likes(X,Y)")
     assert "\x1b" not in "".join(shown)
-    assert lines([rule], vocab=dataset.vocab, labels=False)[:2] == [
+    assert lines([rule], vocab=dataset.vocab.with_ids())[:2] == [
         "P1: 1 of 99 rules",
         "  P1(X,Y) <- P2(X,Y)",
     ]

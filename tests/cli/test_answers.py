@@ -81,7 +81,9 @@ def test_many_queries(folder, model, monkeypatch, capsys, tmp_path, from_stdin):
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     assert run("predict", folder, "--input", source, "--top", "2", monkeypatch=monkeypatch) == 0
     header, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert header == ["head", "relation", "rank", "answer", "score", "probability", "known"]
+    columns = ["head", "relation", "rank", "answer", "score", "probability", "known", "label", "problem"]
+    assert header == columns
+    assert all(len(row) == len(columns) for row in rows)
     assert [row[:4] for row in rows] == [
         [*query, str(i), answer.entity]
         for query, answers in zip(queries, expected, strict=True)
@@ -98,7 +100,6 @@ def test_many_queries(folder, model, monkeypatch, capsys, tmp_path, from_stdin):
     [
         (b"grandpa0\tparent\n\ngrandpa0 parent\n", ":3: expected head<TAB>relation, found 1 column(s)"),
         (b"grandpa0\tparent\tx\n", ":1: expected head<TAB>relation, found 3 column(s)"),
-        (b"grandpa0\tparent\ngranpa0\tparent\n", ":2: unknown entity 'granpa0'; did you mean 'grandpa0'"),
         (b"grandpa0\tparent\n\xff\tparent\n", ":2: not UTF-8 text"),
     ],
 )
@@ -109,6 +110,31 @@ def test_bad_query_files_are_told_before_any_answer(folder, monkeypatch, capsys,
     shown = capsys.readouterr()
     assert shown.out == ""
     assert shown.err.startswith(f"error: {path}{message}")
+
+
+def test_rows_with_unknown_names_are_marked_and_the_others_answered(
+    folder, model, monkeypatch, capsys, tmp_path
+):
+    path = tmp_path / "queries.tsv"
+    path.write_text("grandpa0\tgrandparent\ngranpa0\tparrent\n\ngrandma1\tparent\n", encoding="utf-8")
+    arguments = ("predict", folder, "--input", str(path), "--top", "2")
+    assert run(*arguments, monkeypatch=monkeypatch) == 1
+    shown = capsys.readouterr()
+    rows = [line.split("\t") for line in shown.out.splitlines()[1:]]
+    assert len({len(row) for row in rows}) == 1
+    wrong = [row for row in rows if row[-1]]
+    assert [row[:4] for row in wrong] == [["granpa0", "parrent", "", ""]]
+    assert wrong[0][-1].startswith("unknown entity 'granpa0'; did you mean 'grandpa0'")
+    assert "unknown relation 'parrent'; did you mean 'parent'" in wrong[0][-1]
+    expected = model.predict_many([("grandpa0", "grandparent"), ("grandma1", "parent")], 2)
+    answered = [row[3] for row in rows if not row[-1]]
+    assert answered == [answer.entity for answers in expected for answer in answers]
+    assert f"warning: {path}:2: unknown entity 'granpa0'" in shown.err
+    assert "1 row(s) left unanswered" in shown.err
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 1
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [entry["answers"] for entry in told] == [plain(expected[0]), [], plain(expected[1])]
+    assert [entry.get("problem") for entry in told] == [None, wrong[0][-1], None]
 
 
 @pytest.mark.parametrize(

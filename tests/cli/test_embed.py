@@ -64,6 +64,20 @@ def test_embed_trains_evaluates_and_says_when_it_is_finished(data, folder, monke
     assert f"{folder} is already finished" in capsys.readouterr().out
 
 
+def test_complex_has_the_same_command(data, folder, monkeypatch, capsys):
+    arguments = ("embed", data, "-o", folder, "--model", "complex", *QUICK, "--threads", "1", "--json")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert (summary["model"], summary["dim"]) == ("ComplEx", 8)
+    dataset = load_dataset(data)
+    embedding, _ = load_embedding(folder, dataset.vocab)
+    assert summary["valid"] == evaluate(embedding, dataset, "valid").as_dict()["both"]["expected"]
+    assert run("embed", data, "-o", folder, "--model", "compex", monkeypatch=monkeypatch) == 2
+    assert "did you mean 'complex'" in capsys.readouterr().err
+    assert run(*arguments, "--device", "cuda", "--restart", monkeypatch=monkeypatch) == 2
+    assert "CPU only" in capsys.readouterr().err
+
+
 def test_mistakes_are_one_line(data, folder, monkeypatch, capsys):
     assert run("embed", data, "-o", folder, "--set", "epoch=3", monkeypatch=monkeypatch) == 2
     assert "did you mean epochs" in capsys.readouterr().err
@@ -113,3 +127,15 @@ def test_a_missing_device_is_an_error(data, folder, monkeypatch, capsys):
 def test_help_has_an_example():
     result = CliRunner().invoke(app, ["embed", "--help"])
     assert "Example: rnnlogic embed" in result.output
+
+
+def test_embed_says_that_time_ran_out(data, folder, monkeypatch, capsys):
+    arguments = ("embed", data, "-o", folder, *QUICK, "--max-minutes", "0.000001")
+    assert run(*arguments, monkeypatch=monkeypatch) == 0
+    assert "Time ran out: training stopped after 1 of " in capsys.readouterr().out
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0  # and says so again
+    told = json.loads(capsys.readouterr().out)
+    assert told["ran_out_of_time"]
+    assert told["steps"] < told["planned_steps"]
+    assert run(*arguments[:-2], "--restart", monkeypatch=monkeypatch) == 0
+    assert "Time ran out" not in capsys.readouterr().out

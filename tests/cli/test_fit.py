@@ -67,7 +67,9 @@ def test_fit_shows_stages_and_how_to_go_on(data, folder, fake, monkeypatch, caps
     arguments = ("fit", data, "-o", folder, "--seed", "7", "--set", "em.rounds=2", "--max-minutes", "9")
     assert run(*arguments, monkeypatch=monkeypatch) == 0
     shown = capsys.readouterr()
-    assert [line.split(":")[0] for line in shown.err.splitlines()] == [*STAGES, "calibrate", "evaluate valid"]
+    assert [line.split(":")[0] for line in shown.err.splitlines()] == [
+        *("first look", *STAGES, "calibrate", "evaluate valid")
+    ]
     assert "round-1: 1/1, 0 s, valid MRR 0.500" in shown.err
     assert f"rnnlogic evaluate {folder}" in shown.out
     assert "valid mrr" in shown.out
@@ -124,8 +126,10 @@ def test_ctrl_c_says_how_to_go_on(data, folder, fake, monkeypatch, capsys):
     monkeypatch.setattr(Run, "save", interrupted)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 130
     assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
-    assert run("rules", folder, monkeypatch=monkeypatch) == 2
-    assert "the fit was not finished" in capsys.readouterr().err
+    assert run("rules", folder, "--json", monkeypatch=monkeypatch) == 0
+    shown = capsys.readouterr()
+    assert f"the fit in {folder} is not finished: this is a preliminary model" in shown.err
+    assert all(rule["preliminary"] for rule in json.loads(shown.out))
     monkeypatch.setattr(Run, "save", save)
     assert run("fit", data, "-o", folder, monkeypatch=monkeypatch) == 0
     lines = capsys.readouterr().err.splitlines()
@@ -158,7 +162,9 @@ def test_a_killed_fit_goes_on_to_the_same_result(uninterrupted, folder, monkeypa
         [sys.executable, "-c", SCRIPT, fatal, *arguments], capture_output=True, check=False
     )
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    assert {path.stem for path in (Run.open(folder).folder / "stages").glob("[!.]*")} == kept
+    assert {path.stem for path in (Run.open(folder).folder / "stages").glob("[!.]*")} == kept | {
+        "preliminary"
+    }
     assert not Run.open(folder).finished
     assert [name for name in files(folder) if name.endswith(".partial")]
     assert run(*arguments, monkeypatch=monkeypatch) == 0

@@ -2,9 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.data.cleaning import is_among
 from rnnlogic.data.dataset import Dataset, load_dataset
 
 TRAIN = "a r b\nb r c\nc s a\na s c"
@@ -185,3 +189,9 @@ def test_ratios_for_data_that_are_split_already_are_an_error(tmp_path):
     folder = folder_with(tmp_path, train_txt=TRAIN, valid_txt=VALID, test_txt=TEST)
     with pytest.raises(DataError, match="is split already"):
         load_dataset(folder, ratios=(80, 10, 10))
+
+
+@given(st.lists(st.integers(-5, 5)), st.lists(st.integers(-5, 5)))
+def test_is_among_equals_isin(keys, others):
+    found = is_among(np.array(keys, np.int64), np.array(others, np.int64))
+    assert found.tolist() == np.isin(keys, others).tolist()

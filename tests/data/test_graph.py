@@ -91,3 +91,26 @@ def test_no_facts_and_no_relations_are_fine():
 def test_ids_out_of_range_are_refused(fact):
     with pytest.raises(ValueError, match="must lie in"):
         Graph.from_triples([fact], 2, 1)
+
+
+@given(facts_lists)
+def test_wide_ids_are_sorted_relation_by_relation(facts):
+    # 10^8 entities and 256 relations: a relation and two entities take 64 bits.
+    stretched = [(h * 19_999_999, r * 100, t * 19_999_999) for h, r, t in facts]
+    graph = Graph.from_triples(stretched, 10**8, 256)
+    small = Graph.from_triples(facts, ENTITIES, RELATIONS)
+    assert {tuple(row) for row in graph.triples().tolist()} == set(stretched)
+    for relation in range(RELATIONS):
+        for wide, narrow in ((relation * 100, relation), (relation * 100 + 256, relation + RELATIONS)):
+            for column, expected in zip(graph.edges(wide), small.edges(narrow), strict=True):
+                assert column.tolist() == (expected * 19_999_999).tolist()
+
+
+@pytest.mark.parametrize("name", ["row_edges", "tails", "relation_rows", "row_head", "direct"])
+def test_arrays_that_do_not_belong_together_are_refused(name):
+    graph = Graph.from_triples([(0, 0, 1), (1, 1, 2), (2, 2, 0)], ENTITIES, RELATIONS)
+    assert Graph.from_arrays(graph.arrays, ENTITIES, RELATIONS).triples().tolist() == graph.triples().tolist()
+    wrong = getattr(graph.arrays, name).copy()
+    wrong.flat[-1] = 99
+    with pytest.raises(ValueError, match=r"graph|entity ids"):
+        Graph.from_arrays(graph.arrays._replace(**{name: wrong}), ENTITIES, RELATIONS)

@@ -4,6 +4,7 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.data.labels import relabelled
 from tests.data.reading import DRUGS
 
 LABELS = "name\tlabel\nfever\thigh temperature\ntreats\tis a remedy for\nplague\tPlague\n"
@@ -56,3 +57,12 @@ def test_wrong_label_files_are_errors(tmp_path, text, message):
 def test_a_missing_label_file_is_an_error(tmp_path):
     with pytest.raises(DataError, match=r"nowhere\.tsv: no such file; labels are lines of name<TAB>label"):
         load_dataset(DRUGS, labels=tmp_path / "nowhere.tsv")
+
+
+def test_a_vocabulary_can_be_labelled_later():
+    old = load_dataset([("Q1", "P1", "Q2")], labels={"Q1": "Ann", "P1": "knows"}).vocab
+    found = relabelled(old, {"Q1": "Anna", "Q2": "Bob", "Q9": "nobody"})
+    assert found.vocab.entity_labels == {"Q1": "Anna", "Q2": "Bob"}
+    assert found.vocab.relation_labels == {"P1": "knows"}
+    assert (found.entities, found.relations) == (2, 0)
+    assert found.note == "1 of 3 labels are for names that the graph lacks: Q9"

@@ -82,3 +82,26 @@ def test_a_label_of_two_names_is_an_error_that_names_both():
 def test_relation_names_go_before_labels():
     vocab = Vocab(("a",), ("r", "s"), relation_labels={"s": "r"})
     assert vocab.relation_id("r") == 0
+
+
+def test_relations_of_one_label_are_told_apart_and_may_be_asked_for_so():
+    vocab = Vocab(("Q1", "Q2"), ("P1", "P2"), {"Q1": "Bob", "Q2": "Bob"}, {"P1": "part of", "P2": "part of"})
+    assert [vocab.relation_label(r) for r in (0, 3)] == ["part of [P1]", "part of [P2]^-1"]
+    assert [vocab.entity_label(0), vocab.entity_title(0)] == ["Bob", "Bob [Q1]"]
+    assert (vocab.entity_id("Bob [Q2]"), vocab.relation_id("part of [P2]^-1")) == (1, 3)
+    with pytest.raises(UnknownNameError, match=r"unknown entity 'Bib \[Q2\]'"):
+        vocab.entity_id("Bib [Q2]")
+
+
+def test_names_may_be_shown_instead_of_labels(vocab):
+    ids = vocab.with_ids()
+    assert ids == vocab
+    assert ids.relation_label(2) == "friend^-1"
+    assert [ids.entity_label(i) for i in range(ids.num_entities)] == list(vocab.entities)
+    assert ids.relation_id("is a friend of") == 0  # questions may still use labels
+    assert vocab.has_labels
+    assert not ids.has_labels
+
+
+def test_labels_of_some_names_for_json(vocab):
+    assert vocab.labels_of([], [0, 2]) == {"entities": {}, "relations": {"friend": "is a friend of"}}

@@ -55,7 +55,7 @@ def test_missing_and_broken_files_are_errors(folder, tmp_path):
     (folder / "embedding.safetensors").write_bytes(b"half")
     with pytest.raises(EmbeddingError, match="copied whole"):
         load_embedding(folder, VOCAB)
-    (folder / "about.json").write_text('{"format": 2, "rnnlogic": "9.0"}')
+    (folder / "about.json").write_text('{"format": 3, "rnnlogic": "9.0"}')
     with pytest.raises(EmbeddingError, match=r"made by rnnlogic 9\.0"):
         load_embedding(folder, VOCAB)
 

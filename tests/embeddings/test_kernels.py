@@ -102,3 +102,10 @@ def test_adam(width, number, seed):
     starts = np.cumsum([0, *rng.integers(1, 4, number)])
     order, gradients = rng.permutation(starts[-1]), floats(rng, starts[-1], width)
     assert_same("adam_rows", *table, updates, rows, starts, order, gradients, 0.1)
+
+
+def test_adagrad():
+    rng = np.random.default_rng(3)
+    values, square, gradient = rng.normal(size=(3, 50)).astype(np.float32)
+    gradient[:3] = 0
+    assert_same("adagrad", values, square**2, gradient, 0.1)

@@ -10,14 +10,20 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.checkpoints import CHECKPOINT, Checkpoint
 from rnnlogic.embeddings.files import EmbeddingError, read_about
 from rnnlogic.embeddings.fit import fit
+from rnnlogic.embeddings.methods import method_of
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.embeddings.train import learning_rate, train
+from rnnlogic.embeddings.train import learning_rate
+from rnnlogic.embeddings.train import train as train_by
 from rnnlogic.evaluation.evaluate import evaluate
 from tests.embeddings.conftest import TINY
 
 
 def changed(**values):
     return TINY.model_copy(update=values)
+
+
+def train(dataset, settings, *others, **named):
+    return train_by(dataset, method_of(dataset, settings), *others, **named)
 
 
 def test_it_learns_what_rotations_can_tell(ring):
@@ -29,7 +35,7 @@ def test_threads_do_not_change_the_result(ring):
     one, two = (train(ring, TINY, threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.parameters.entity.values, two.parameters.entity.values)
     np.testing.assert_array_equal(one.parameters.phase.values, two.parameters.phase.values)
-    assert not np.array_equal(one.best_entity, train(ring, changed(seed=1), 1).best_entity)
+    assert not np.array_equal(one.best()["entity"], train(ring, changed(seed=1), 1).best()["entity"])
 
 
 class StopHereError(Exception):
@@ -86,14 +92,14 @@ def test_files_of_others_are_not_mixed_with_ours(ring, tmp_path):
 def test_a_broken_checkpoint_is_an_error(ring, tmp_path):
     (tmp_path / CHECKPOINT).write_bytes(b"half")
     with pytest.raises(EmbeddingError, match="remove it to start over"):
-        Checkpoint(tmp_path, ring, TINY).load()
+        Checkpoint(tmp_path, ring, method_of(ring, TINY)).load()
 
 
 def test_the_best_embedding_is_kept(ring):
     training = train(ring, changed(learning_rate=2.0, schedule="constant", evaluations=12))
     measured = [record["valid_mrr"] for record in training.history]
     assert measured[-1] < max(measured)
-    report = evaluate(training.best(TINY.margin), ring, "valid").as_dict()
+    report = evaluate(method_of(ring, TINY).embedding(training.best(), 1), ring, "valid").as_dict()
     assert report["both"]["expected"]["mrr"] == max(measured)
 
 
@@ -106,7 +112,7 @@ def test_patience_and_time_end_it_early(ring):
 def test_without_validation_facts_the_last_one_is_taken(ring):
     training = train(Dataset("ring", ring.vocab, ring.train, ring.valid[:0], ring.test), TINY)
     assert training.history == []
-    assert training.best(4.0).entity is training.parameters.entity.values
+    assert training.best()["entity"] is training.parameters.entity.values
 
 
 def test_divergence_is_an_error(ring):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.evaluation import kernels, reference
 from rnnlogic.evaluation.ranks import Ranks, UndefinedScoreError, rank_answers
 
 NOTHING = (np.array([], dtype=np.int64), np.array([], dtype=np.int64))
@@ -81,3 +82,26 @@ def test_select_and_concatenate_are_inverse():
     parts = [ranks.select(slice(0, 1)), ranks.select(np.array([False, True, True]))]
     assert counts(Ranks.concatenate(parts)) == counts(ranks)
     assert [len(part) for part in parts] == [1, 2]
+
+
+@given(st.integers(0, 10**6))
+def test_ranks_by_reach_equal_the_twin_and_dense_ranks(seed):
+    rng = np.random.default_rng(seed)
+    entities, questions, queries = 9, 3, 8
+    scores = rng.choice([-np.inf, 0.0, 1.0, 2.0], (questions, entities), p=[0.5, 0.2, 0.2, 0.1])
+    reached = [np.flatnonzero((row > -np.inf) | (rng.random(entities) < 0.1)) for row in scores]
+    reached = [rng.permutation(part) for part in reached]
+    ptr = np.cumsum([0, *map(len, reached)])
+    entity = np.concatenate(reached).astype(np.int32)
+    values = np.concatenate([scores[q, part] for q, part in enumerate(reached)])
+    question = np.sort(rng.integers(0, questions, queries))
+    answers = rng.integers(0, entities, queries).astype(np.int32)
+    is_known = rng.random((queries, entities)) < 0.3
+    rows, known = np.nonzero(is_known)
+    known_ptr = np.searchsorted(rows, np.arange(queries + 1))
+    asked = ptr, entity, values, question, answers, known_ptr, known.astype(np.int32), entities
+    found, twin = kernels.rank_candidates(*asked), reference.rank_candidates(*asked)
+    dense = rank_answers(scores[question], answers, (rows, known))
+    for one, other, third in zip(found, twin, (dense.better, dense.tied, dense.candidates), strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_array_equal(one, third)

@@ -27,6 +27,7 @@ SETTINGS = {
     "compact": {"enabled": False},
     "evidence": {"negative_evidence": "off", "constants": False, "prior": False},
     "choice": {"evidence": False, "weight_decay": False},
+    "paths": {"per_relation_eta": False},  # as when these were recorded
     "plus": {"epochs": 2, "dim": 8, "hidden": 16, "queries_per_relation": 60, "keep": 40},
 }
 

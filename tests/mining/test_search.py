@@ -91,10 +91,12 @@ def test_same_seed_same_rules_for_any_thread_count():
     assert find_candidates(graph, few, 3, seed=8).rules != one.rules
 
 
-def test_progress_counts_relations():
+def test_progress_counts_parts_of_relations():
     seen = []
     find_candidates(random_graph(), everything, 3, tick=lambda done, total: seen.append((done, total)))
-    assert seen == [(1, 3), (2, 3), (3, 3)]
+    total = seen[0][1]
+    assert total >= 3
+    assert seen == [(done, total) for done in range(1, total + 1)]
 
 
 def test_bodies_too_long_for_their_keys_are_refused():

@@ -233,3 +233,17 @@ def test_rankings_need_rules_and_weights():
             query(table, vocab, 3)
     with pytest.raises(RuleError, match="empty relation name"):
         cypher_name("")
+
+
+@pytest.mark.parametrize("language", PROGRAMS)
+def test_labels_are_shown_in_comments_of_one_line(language):
+    labels = {"p": "is a part of\nDROP TABLE facts"}
+    table = RuleTable(RuleSet.from_rules([Rule(1, (0, 0))]), {"weight": [0.5]})
+    plain = PROGRAMS[language](table, Vocab(("a",), ("p", "q")))
+    text = PROGRAMS[language](table, Vocab(("a",), ("p", "q"), relation_labels=labels))
+    changed = [line for line in text.splitlines() if line not in plain.splitlines()]
+    assert len(text.splitlines()) == len(plain.splitlines())
+    assert len(changed) == 1
+    assert changed[0].strip().startswith(("%", "#", "--", "//"))
+    atom = "is a part of?DROP TABLE facts"
+    assert changed[0].endswith(f"weight 0.5  that is: q(X,Y) <- {atom}(X,Z) & {atom}(Z,Y)")

@@ -16,6 +16,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.result import pack_learned
 from rnnlogic.model import RNNLogic
+from rnnlogic.runs.dataset import write_graphs
 from rnnlogic.runs.folder import Run
 from tests.family import fake_learn, family, given_rules, tiny_settings, write_family
 
@@ -52,6 +53,24 @@ def test_dataset_and_settings_come_back(tmp_path):
         assert np.array_equal(back.facts(split), rows)
         assert back.facts(split).shape == rows.shape
     assert Run.open(tmp_path).config() == CONFIG
+
+
+def test_the_graphs_of_a_large_dataset_are_mapped(run, monkeypatch):
+    monkeypatch.setattr("rnnlogic.runs.dataset.LARGE", 1)
+    data = run.dataset()
+    assert not (run.folder / "graphs").exists()
+    write_graphs(run.folder, data)
+    monkeypatch.setattr("rnnlogic.data.graph._sorted_edges", None)  # so that no graph can be built
+    for evidence in ("train", "all"):
+        graph = Run.open(run.folder).dataset().graph(evidence)
+        assert isinstance(graph.arrays.tails.base, np.memmap)
+        for mapped, built in zip(graph.arrays, data.graph(evidence).arrays, strict=True):
+            np.testing.assert_array_equal(mapped, built)
+            assert not mapped.flags.writeable
+    damaged = next((run.folder / "graphs").glob("train-*/tails.npy"))
+    damaged.write_bytes(damaged.read_bytes()[:-4])
+    with pytest.raises(RNNLogicError, match=r"graphs.train-\w+: cannot be read"):
+        Run.open(run.folder).dataset()
 
 
 def test_names_and_facts_that_do_not_belong_together_are_refused(run):

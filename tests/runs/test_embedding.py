@@ -8,10 +8,13 @@ import pytest
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import Config
+from rnnlogic.embeddings.complex import ComplEx
 from rnnlogic.embeddings.files import save_embedding
+from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.runs.embedding import embedding_of, obtain_embedding, save_with_run
 from rnnlogic.runs.folder import Run
+from tests.embeddings.test_complex import random_complex
 from tests.family import family
 from tests.predictors.paths.oracles import random_embedding
 
@@ -118,6 +121,24 @@ def test_an_embedding_of_other_data_is_refused_before_the_run_depends_on_it(run,
     with pytest.raises(RNNLogicError, match="nothing"):
         obtain(tmp_path / "nothing", run)
     assert not (run.folder / "embedding.json").exists()
+
+
+def test_two_embeddings_are_both_known_again(saved, run, tmp_path):
+    dataset = family()
+    other = random_complex(dataset.vocab.num_entities, dataset.vocab.num_relations)
+    save_embedding(tmp_path / "other", other, dataset.vocab, {})
+    first = obtain([saved, tmp_path / "other"], run)
+    assert [place["folder"] for place in reference(run)["several"]] == ["../emb", "../other"]
+    again = embedding_of(Run.open(run.folder))
+    assert [type(part) for part in again.parts] == [RotatE, ComplEx]
+    np.testing.assert_array_equal(again.parts[1].relation, first.parts[1].relation)
+    with pytest.raises(RNNLogicError, match=r"another embedding than .*other, .*emb"):
+        obtain([tmp_path / "other", saved], run)
+    with pytest.raises(RNNLogicError, match=r"another embedding than .*emb"):
+        obtain(saved, run)
+    save_with_run(first, dataset.vocab, run)
+    assert [place["folder"] for place in reference(run)["several"]] == ["embedding/1", "embedding/2"]
+    np.testing.assert_array_equal(embedding_of(run).parts[0].entity, first.parts[0].entity)
 
 
 def test_a_variant_without_embeddings_takes_none(saved, run):

@@ -83,6 +83,7 @@ def compare(
     """
     asked = [Question(head, relation, one) for one in (tail, instead)]
     evidence = without(graph, [as_fact(one, graph.num_relations) for one in asked])
+    scorer = scorer if evidence is graph else scorer.apart()
     told = [_explain(evidence, vocab, scorer, one, known, probability) for one in asked]
     found = Comparison(told[0], told[1])
     strongest = sorted(

@@ -42,6 +42,7 @@ class RuleInfo:
     share: float  # of the entities X that the figures come from; 1: they are exact
     decided: int | None  # first answers of validation queries to which it adds most; None: not counted
     right: int | None  # those of them that are validation facts
+    label: str = ""  # the rule as people see it
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -146,4 +147,5 @@ def _info(
         share=float(share),
         decided=None if use is None else int(use.decided[i]),
         right=None if use is None else int(use.right[i]),
+        label=format_rule(rule, dataset.vocab, labels=True),
     )

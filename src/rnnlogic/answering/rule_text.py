@@ -35,7 +35,6 @@ def rule_lines(
     totals: Mapping[str, int],
     vocab: Vocab,
     width: int,
-    labels: bool = True,
 ) -> Iterator[str]:
     """All rules, relation by relation; `totals` tells how many rules each relation has.
 
@@ -44,7 +43,7 @@ def rule_lines(
     names = dict.fromkeys(rule.relation for rule in rules)
     for number, name in enumerate(names):
         own = [rule for rule in rules if rule.relation == name]
-        shown = vocab.relation_label(vocab.relation_id(name)) if labels else name
+        shown = vocab.relation_label(vocab.relation_id(name))
         yield from ["", ""][: number > 0]
         yield from _wrap(f"{printable(shown)}: {_extent(len(own), totals[name])}", width)
         for is_against in (False, True):
@@ -54,7 +53,7 @@ def rule_lines(
             for rule in half:
                 if rule.text not in same:
                     alike = [other for other in half if same.get(other.text) == rule.text]
-                    yield from _group(rule, alike, vocab, width, labels)
+                    yield from _group(rule, alike, vocab, width)
     if any(rule.decided for rule in rules):
         yield ""
         yield from _wrap(LEGEND, width)
@@ -77,23 +76,33 @@ def _extent(shown: int, total: int) -> str:
     return numbered(total, "rule") if shown == total else f"{shown:,} of {numbered(total, 'rule')}"
 
 
-def _group(
-    rule: RuleInfo, alike: Sequence[RuleInfo], vocab: Vocab, width: int, labels: bool
-) -> Iterator[str]:
-    yield from _one(rule, vocab, width, labels, "  ")
+def _group(rule: RuleInfo, alike: Sequence[RuleInfo], vocab: Vocab, width: int) -> Iterator[str]:
+    yield from _one(rule, vocab, width, "  ")
     if alike:
         yield f"    {SAME}"
     for other in alike:
-        yield from _one(other, vocab, width, labels, "      ")
+        yield from _one(other, vocab, width, "      ")
 
 
-def _one(rule: RuleInfo, vocab: Vocab, width: int, labels: bool, indent: str) -> Iterator[str]:
+def _one(rule: RuleInfo, vocab: Vocab, width: int, indent: str) -> Iterator[str]:
     chain: Rule = parse_rule(rule.text, vocab)
-    yield from _wrap(printable(format_rule(chain, vocab, labels=labels)), width, indent, "      ")
+    shown, room = printable(format_rule(chain, vocab, labels=True)), width - len(indent) - len("       &")
+    yield from (
+        line.replace(NO_BREAK, " ") for line in _wrap(_whole_atoms(shown, room), width, indent, "      ")
+    )
     room = width - len(indent) - len("  ,")
     for words in figures_words(rule):
         parts = [part.replace(" ", NO_BREAK) if len(part) <= room else part for part in words.split(", ")]
         yield from (line.replace(NO_BREAK, " ") for line in _wrap(", ".join(parts), width, indent + "  "))
+
+
+def _whole_atoms(rule: str, room: int) -> str:
+    """A rule that breaks between its atoms, though labels hold blanks; one too long for a line may break."""
+    head, arrow, body = rule.partition(" <- ")
+    atoms = [
+        atom.replace(" ", NO_BREAK) if len(atom) <= room else atom for atom in (head, *body.split(" & "))
+    ]
+    return atoms[0] + arrow + " & ".join(atoms[1:])
 
 
 def _wrap(text: str, width: int, indent: str = "", more: str = "") -> list[str]:

@@ -1,10 +1,12 @@
-"""Lists of answers and rules that notebooks show as tables."""
+"""Lists of answers and rules that notebooks show as tables, and that become data frames."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol, TypeVar
 
 from rnnlogic.answering.explaining.html import table
+from rnnlogic.base.frames import frame
 
 
 class Row(Protocol):
@@ -24,3 +26,29 @@ class Listed(list[Item]):
     def _repr_html_(self) -> str:
         rows = [item.as_dict() for item in self]
         return table(list(rows[0]), [list(row.values()) for row in rows]) if rows else "<p>nothing found</p>"
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each item."""
+        return frame("pandas", [item.as_dict() for item in self])
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each item."""
+        return frame("polars", [item.as_dict() for item in self])
+
+
+class Stream(Iterator[Item]):
+    """Items that come one by one; a data frame takes those that are left."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+
+    def __next__(self) -> Item:
+        return next(self._items)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each item that is left."""
+        return Listed(self).to_pandas()
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each item that is left."""
+        return Listed(self).to_polars()

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.data.cleaning import drop_duplicates, drop_repeats
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.graph import Triples
+from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.result import FIGURES, Learned
+from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Move
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -83,6 +84,20 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
     return Learned(learned.predictor.moved(move), **figures), report
 
 
+def with_new_rules(known: Learned, given: RuleSet, graph: Graph, queries_per_relation: int) -> Learned:
+    """What was learned, with more rules that the predictor has not seen in training."""
+    from rnnlogic.predictors.plus.unseen import with_unseen_rules
+
+    new = RuleSet.from_rules(rule for rule in given if rule not in known.rules)
+    statistics = rule_statistics(graph, new, training_queries(graph, queries_per_relation, 0))
+    return Learned(
+        with_unseen_rules(known.predictor, new),
+        np.append(known.log_prior, np.full(len(new), np.nan)),
+        np.append(known.support, statistics.support),
+        np.append(known.confidence, statistics.confidence),
+    )
+
+
 def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities: bool = True) -> Dataset:
     """The dataset with more facts in train; new entities get the next ids."""
     names = list(dataset.vocab.entities)
@@ -99,6 +114,16 @@ def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities:
     splits, _ = drop_repeats(splits, vocab.num_entities, vocab.num_relations)
     source = f"{dataset.source}, {len(new):,} fact(s) added"
     return Dataset(dataset.name, vocab, report=dataset.report, source=source, **splits)
+
+
+def labelled_like(dataset: Dataset, vocab: Vocab) -> Dataset:
+    """With the labels that a vocabulary has for the same relations, where the dataset has none of its own."""
+    names = dataset.vocab
+    known = vocab.relation_labels
+    labels = {name: known[name] for name in names.relations if name in known}
+    if labels.keys() <= names.relation_labels.keys():
+        return dataset
+    return dataset.with_vocab(replace(names, relation_labels={**labels, **names.relation_labels}))
 
 
 def _new_ids(source: Vocab, target: Vocab) -> NDArray[np.int32]:

@@ -30,8 +30,8 @@ class UnknownNameError(RNNLogicError):
     """A name that does not exist, with the nearest spellings."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
-        near = nearest_spellings(name, known)
-        hint = f"; did you mean {', '.join(repr(n) for n in near)}?" if near else ""
+        self.nearest = nearest_spellings(name, known)
+        hint = f"; did you mean {', '.join(repr(n) for n in self.nearest)}?" if self.nearest else ""
         super().__init__(f"unknown {kind} {name!r}{hint}")
 
 

@@ -2,19 +2,22 @@
 
 `map_ordered(function, units, shared)` calls `function(shared, unit)` for every unit and yields the results in
 order. The function is defined at module level, units are small, and what all units need (a graph, rules, an
-embedding) is handed over once as `shared`: so the same call can run on threads, in processes or on a cluster
-with the same results. Threads are the only implementation so far; kernels release the GIL.
+embedding) is handed over once as `shared`: so the same call runs on threads, in other processes or on a Ray
+cluster (`clusters/`), with the same results bit for bit. Kernels release the GIL, so threads are the default.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TypeVar
 
+from rnnlogic.base.clusters import current_cluster
+from rnnlogic.base.clusters.grouping import Grouping
 from rnnlogic.base.errors import RNNLogicError
 
 Shared = TypeVar("Shared")
@@ -41,6 +44,13 @@ def _nothing(result: object) -> int:
     return 0
 
 
+class _Place(threading.local):
+    is_unit = False  # whether this thread runs a unit: what that maps itself is done one after another
+
+
+_PLACE = _Place()
+
+
 def map_ordered(
     function: Callable[[Shared, Unit], Result],
     units: Sequence[Unit],
@@ -48,28 +58,59 @@ def map_ordered(
     threads: int | None = None,
     size: Callable[[Result], int] = _nothing,
     most: int = 1,
+    here: bool = False,
 ) -> Iterator[Result]:
-    """Yield `function(shared, unit)` for every unit, in order, on `threads` threads (default: all cores).
+    """Yield `function(shared, unit)` for every unit, in order.
 
-    No new unit is queued while the finished results that wait to be taken exceed `most` in total size.
+    They run on the cluster that `on_cluster` names, if it names one; else, and always if they must stay
+    `here`, on `threads` threads (default: all cores). No new unit is queued while the finished results that
+    wait to be taken exceed `most` in total size.
     """
     threads = threads or default_threads()
-    if threads <= 1 or len(units) <= 1:
+    if len(units) <= 1 or _PLACE.is_unit:
         yield from map(partial(function, shared), units)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: deque[Future[Result]] = deque()
-        try:
-            for unit in units:
-                while waiting and _is_time_to_take(waiting, AHEAD * threads, size, most):
-                    yield waiting.popleft().result()
-                _wait_for_room(waiting, QUEUED * threads)
-                waiting.append(pool.submit(function, shared, unit))
-            while waiting:
+    cluster = None if here else current_cluster()
+    if cluster is not None:
+        with cluster.sharing(function, shared) as submit:
+            groups = Grouping(units, submit, cluster.workers)
+            for results in _in_order(groups.futures(), cluster.workers, partial(_sizes, size), most):
+                yield from groups.measured(results)
+    elif threads <= 1:
+        yield from map(partial(function, shared), units)
+    else:
+        with ThreadPoolExecutor(threads, initializer=enter_unit) as pool:
+            yield from _in_order((pool.submit(function, shared, unit) for unit in units), threads, size, most)
+
+
+def enter_unit() -> None:
+    """Say that this thread runs units from now on."""
+    _PLACE.is_unit = True
+
+
+def _sizes(size: Callable[[Result], int], done: tuple[list[Result], float]) -> int:
+    return sum(map(size, done[0]))
+
+
+def _in_order(
+    futures: Iterator[Future[Result]], workers: int, size: Callable[[Result], int], most: int
+) -> Iterator[Result]:
+    """Results of futures in order; each step of the iterator submits one."""
+    waiting: deque[Future[Result]] = deque()
+    try:
+        while True:
+            while waiting and _is_time_to_take(waiting, AHEAD * workers, size, most):
                 yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+            _wait_for_room(waiting, QUEUED * workers)
+            future = next(futures, None)
+            if future is None:
+                break
+            waiting.append(future)
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
 
 
 def _is_time_to_take(

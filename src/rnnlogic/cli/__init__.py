@@ -9,13 +9,31 @@ from typing import Annotated
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli import answers, compare, complete, data, demo, embed, evaluate, fit, mine, reproduce, rules
+from rnnlogic.cli import (
+    answers,
+    compare,
+    complete,
+    data,
+    demo,
+    embed,
+    evaluate,
+    fit,
+    mine,
+    reproduce,
+    rules,
+    serve,
+    tune,
+)
+from rnnlogic.cli import labels as labels_command
+from rnnlogic.cli.card import card
+from rnnlogic.cli.mcp import mcp
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
     epilog="Example: rnnlogic fit umls -o runs/umls",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help, which fits narrow terminals
 )
 app.add_typer(data.app, name="data")
 app.command("fit", epilog="Example: rnnlogic fit umls -o runs/umls")(fit.fit)
@@ -32,8 +50,13 @@ app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -
     complete.complete
 )
 app.add_typer(rules.app, name="rules")
+app.command("labels", epilog="Example: rnnlogic labels runs/wikidata labels.tsv")(labels_command.labels)
+app.command("card", epilog="Example: rnnlogic card runs/umls -o card.html")(card)
+app.command("mcp", epilog="Example: rnnlogic mcp runs/umls")(mcp)
 app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
+app.command("serve", epilog="Example: rnnlogic serve runs/umls")(serve.serve)
+app.command("tune", epilog="Example: rnnlogic tune umls -o tuned/umls --minutes 30")(tune.tune)
 app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
 app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)

@@ -4,29 +4,47 @@ from __future__ import annotations
 
 import json
 import sys
-import textwrap
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
-from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.models import load_model, preliminary_mark
+from rnnlogic.cli.options import (
+    AsJson,
+    EvidenceChoice,
+    EvidenceOption,
+    GraphOption,
+    IdsOption,
+    LabelsOption,
+    RunFolder,
+    TypesOption,
+)
+from rnnlogic.cli.output import print_json, print_table, print_text, styled, terminal_width
 
 if TYPE_CHECKING:
     from rnnlogic.answering.answers import Answer
     from rnnlogic.data.vocab import Vocab
 
 BLOCK = 1000  # queries answered at a time
-COLUMNS = ("head", "relation", "rank", "answer", "score", "probability", "known")
+TOLD = 3  # rows without an answer that are told one by one
+COLUMNS = ("head", "relation", "rank", "answer", "score", "probability", "known", "label", "problem")
+UNANSWERED = 1  # exit code if rows of --input were left unanswered
 
 Query = tuple[str, str]  # head, relation
+
+
+class Row(NamedTuple):
+    """A row of --input."""
+
+    line: int
+    query: Query
+    problem: str | None  # why it cannot be answered
 
 
 class KnownChoice(StrEnum):
@@ -50,30 +68,35 @@ def predict(
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
     ] = KnownChoice.drop,
     graph: GraphOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = False,
     as_json: AsJson = False,
 ) -> None:
-    """Predict missing facts: the best answers of (head, relation, ?), with probabilities.
+    """Predict missing facts, with probabilities. These are the best answers of (head, relation, ?).
 
-    With --input there is one line per answer (columns separated by tabs), or with --json one per query.
+    With --input there is one line per answer (columns separated by tabs), or with --json one per query. Rows
+    with a name that the graph lacks are marked, the others answered; the exit code is then 1.
     """
-    model = load_model(run, graph)
+    model = load_model(run, graph, labels, ids)
     vocab = model.dataset.vocab
     if queries is None:
         query = _query(head, relation, tail, vocab)
         answers = model.predict(*query, top, evidence.value, known.value)
-        _print_answers(query, answers, known, as_json, model.level(evidence.value).sentence())
+        meaning, mark = model.level(evidence.value).sentence(), preliminary_mark(model)
+        _print_answers(query, answers, known, as_json, meaning, vocab, mark)
         return
     if head or relation or tail:
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
-    wanted = _read_queries(queries, vocab)
+    rows = _read_queries(queries, vocab)
     if not as_json:
         typer.echo("\t".join(COLUMNS))
-    for start in range(0, len(wanted), BLOCK):
-        block = wanted[start : start + BLOCK]
-        for query, answers in zip(
-            block, model.predict_many(block, top, evidence.value, known.value), strict=True
-        ):
-            _print_lines(query, answers, as_json)
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        wanted = [row.query for row in block if row.problem is None]
+        found = iter(model.predict_many(wanted, top, evidence.value, known.value))
+        for row in block:
+            _print_lines(row, [] if row.problem else next(found), as_json, vocab)
+    _tell_unanswered(queries, [row for row in rows if row.problem])
 
 
 def explain(
@@ -94,31 +117,39 @@ def explain(
     ] = None,
     evidence: EvidenceOption = EvidenceChoice.train,
     graph: GraphOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = False,
+    types: TypesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain an answer on one screen: probability, rank, ideas, their strongest rules with a path each.
+    """Explain an answer on one screen. It shows probability, rank, ideas, and their rules with a path each.
 
     Ideas sum to the score, and rules to their idea; what speaks against the answer comes last. For an answer
     in first place, few facts are named that it hangs on. JSON has everything, the strongest rules with paths.
     """
-    model = load_model(run, graph)
+    model = load_model(run, graph, labels, ids)
+    asked, detailed = (head, relation, tail), rules or None
     told = (
-        model.explain(head, relation, tail, paths, evidence.value, rules or None)
+        model.explain(*asked, paths, evidence.value, detailed, types=types)
         if instead is None
-        else model.explain(head, relation, tail, paths, evidence.value, rules or None, instead=instead)
+        else model.explain(*asked, paths, evidence.value, detailed, instead=instead, types=types)
     )
     if as_json:
-        print_json(told.as_dict())
+        print_json(told.as_dict() | preliminary_mark(model))
     else:
-        for line in told.lines(everything, _width()):
-            typer.echo(line)
+        for number, line in enumerate(told.lines(everything, terminal_width())):
+            typer.echo(_styled(line, number == 0))
     if page is not None:
         _write(page, told.page())
 
 
-def _width() -> int:
-    """Columns of the terminal within reason; 80 where there is none."""
-    return min(max(get_terminal_size().columns, 60), 120) if sys.stdout.isatty() else 80
+def _styled(line: str, is_title: bool) -> str:
+    """The question in bold, what speaks for and against it in colours."""
+    if is_title:
+        return styled(line, bold=True)
+    if line.startswith("Against it ("):
+        return styled(line, fg="red", bold=True)
+    return styled(line, fg="green", bold=True) if line.startswith("For ") and line.endswith(")") else line
 
 
 def _write(path: Path, text: str) -> None:
@@ -139,7 +170,7 @@ def _query(head: str | None, relation: str | None, tail: str | None, vocab: Voca
     return tail, vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
 
 
-def _read_queries(path: str, vocab: Vocab) -> list[Query]:
+def _read_queries(path: str, vocab: Vocab) -> list[Row]:
     """All questions of a file, checked before the first is answered."""
     lines = _lines(path)
     return [_parse(path, number, line, vocab) for number, line in enumerate(lines, 1) if line.strip()]
@@ -157,48 +188,89 @@ def _lines(path: str) -> Iterable[str]:
         raise DataError("not UTF-8 text; save the file in that encoding", path, line) from None
 
 
-def _parse(path: str, number: int, line: str, vocab: Vocab) -> Query:
+def _parse(path: str, number: int, line: str, vocab: Vocab) -> Row:
     fields = [field.strip() for field in line.split("\t")]
     if len(fields) != 2 or not all(fields):
         raise DataError(f"expected head<TAB>relation, found {len(fields)} column(s)", path, number)
-    try:
-        vocab.entity_id(fields[0])
-        vocab.relation_id(fields[1])
-    except UnknownNameError as error:
-        raise DataError(str(error), path, number) from None
-    return fields[0], fields[1]
+    head, relation = fields
+    problems = []
+    for known in (partial(vocab.entity_id, head), partial(vocab.relation_id, relation)):
+        try:
+            known()
+        except UnknownNameError as error:
+            problems.append(str(error))
+    return Row(number, (head, relation), "; ".join(problems) or None)
+
+
+def _tell_unanswered(path: str, rows: list[Row]) -> None:
+    """Say which rows were left unanswered, and let the exit code say so."""
+    if not rows:
+        return
+    for row in rows[:TOLD]:
+        typer.echo(f"warning: {path}:{row.line}: {row.problem}", err=True)
+    more = "; the column problem names them all" if len(rows) > TOLD else ""
+    typer.echo(f"warning: {len(rows):,} row(s) left unanswered{more}", err=True)
+    raise typer.Exit(UNANSWERED)
 
 
 def _print_answers(
-    query: Query, answers: list[Answer], known: KnownChoice, as_json: bool, meaning: str
+    query: Query,
+    answers: list[Answer],
+    known: KnownChoice,
+    as_json: bool,
+    meaning: str,
+    vocab: Vocab,
+    mark: dict[str, object],
 ) -> None:
     from rnnlogic.answering.calibration.level import shown
 
     if as_json:
-        print_json(_as_dict(query, answers))
+        print_json(_as_dict(query, answers, vocab) | mark)
         return
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
-    typer.echo(f"({query[0]}, {query[1]}, ?){left_out}")
+    head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
+    typer.echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
     if not answers:
         typer.echo("  no rule reaches an answer")
         return
-    rows = [[i, a.label, shown(a.probability), a.score] for i, a in enumerate(answers, 1)]
+    rows = [
+        [i, vocab.entity_title(vocab.entity_id(a.entity)), shown(a.probability), a.score]
+        for i, a in enumerate(answers, 1)
+    ]
     headers = ["rank", "answer", "probability", "score"]
     if known is KnownChoice.keep:
         headers.append("known")
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)
-    typer.echo("\n" + "\n".join(textwrap.wrap(meaning, _width())))
+    typer.echo()
+    print_text(meaning)
 
 
-def _print_lines(query: Query, answers: list[Answer], as_json: bool) -> None:
+def _print_lines(row: Row, answers: list[Answer], as_json: bool, vocab: Vocab) -> None:
     if as_json:
-        typer.echo(json.dumps(_as_dict(query, answers), ensure_ascii=False))
+        told = _as_dict(row.query, answers, vocab) if row.problem is None else _unanswered(row)
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    if row.problem is not None:
+        empty = [""] * (len(COLUMNS) - len(row.query) - 1)
+        typer.echo("\t".join([*row.query, *empty, row.problem]))
         return
     for rank, answer in enumerate(answers, 1):
         numbers = f"{answer.score:.6g}", f"{answer.probability:.6g}", str(int(answer.is_known))
-        typer.echo("\t".join([*query, str(rank), answer.entity, *numbers]))
+        typer.echo("\t".join([*row.query, str(rank), answer.entity, *numbers, answer.label, ""]))
 
 
-def _as_dict(query: Query, answers: list[Answer]) -> dict[str, object]:
-    return {"head": query[0], "relation": query[1], "answers": [answer.as_dict() for answer in answers]}
+def _as_dict(query: Query, answers: list[Answer], vocab: Vocab) -> dict[str, object]:
+    """The question with the names of the data, its answers, and labels under their own key."""
+    head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
+    labels = vocab.labels_of([head, *(vocab.entity_id(a.entity) for a in answers)], [relation])
+    return {
+        "head": vocab.entities[head],
+        "relation": vocab.relation_name(relation),
+        "answers": [answer.as_dict() for answer in answers],
+        **({"labels": labels} if any(labels.values()) else {}),
+    }
+
+
+def _unanswered(row: Row) -> dict[str, object]:
+    return {"head": row.query[0], "relation": row.query[1], "answers": [], "problem": row.problem}

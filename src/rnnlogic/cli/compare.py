@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.evaluate import SplitChoice
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
+from rnnlogic.cli.output import print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -28,9 +29,10 @@ def compare(
     evidence: EvidenceOption = EvidenceChoice.train,
     samples: Annotated[int, typer.Option(help="Number of bootstrap samples.", min=1)] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
+    ids: IdsOption = False,
     as_json: AsJson = False,
 ) -> None:
-    """Is RUN_A really better than RUN_B, or by chance? A paired bootstrap over facts."""
+    """Tell whether RUN_A is really better than RUN_B. A paired bootstrap over facts decides."""
     from rnnlogic.runs.compare import compare_runs
 
     with StageProgress() as progress:
@@ -46,18 +48,31 @@ def compare(
     if as_json:
         print_json({"a": str(run_a), "b": str(run_b), **result.as_dict()})
     else:
-        _print_comparison(result, run_a, run_b)
+        _print_comparison(result, run_a, run_b, {} if ids else _labels(run_a, run_b))
 
 
-def _print_comparison(result: Comparison, run_a: Path, run_b: Path) -> None:
+def _labels(*folders: Path) -> Mapping[str, str]:
+    """What people see of relations, by name, as the first run among the folders says."""
+    from rnnlogic.runs.dataset import read_dataset
+    from rnnlogic.runs.folder import Run
+
+    folder = next((folder for folder in folders if Run.exists(folder)), None)
+    if folder is None:
+        return {}
+    vocab = read_dataset(folder).vocab
+    return {name: vocab.relation_label(i) for i, name in enumerate(vocab.relations)}
+
+
+def _print_comparison(result: Comparison, run_a: Path, run_b: Path, labels: Mapping[str, str]) -> None:
     typer.echo(f"A: {run_a}\nB: {run_b}")
-    typer.echo(
+    print_text(
         f"{result.dataset}, {result.split} facts, evidence {result.evidence}: {result.queries:,} queries,"
         f" {result.facts:,} facts, {result.samples:,} bootstrap samples, 95 % intervals"
     )
     print_table(METRIC_HEADERS, [_rounded(astuple(row)) for row in result.metrics])
     typer.echo(f"queries: A wins {result.wins:,}, ties {result.ties:,}, B wins {result.losses:,}\n")
-    print_table(RELATION_HEADERS, [_rounded(astuple(row)) for row in result.relations])
+    rows = [(labels.get(row.relation, row.relation), *astuple(row)[1:]) for row in result.relations]
+    print_table(RELATION_HEADERS, [_rounded(row) for row in rows])
 
 
 def _rounded(values: tuple[Any, ...]) -> list[Any]:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-import textwrap
 import time
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.fit import stoppable
-from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.models import load_model, preliminary_mark
+from rnnlogic.cli.options import (
+    AsJson,
+    ClusterOption,
+    EvidenceChoice,
+    EvidenceOption,
+    GraphOption,
+    IdsOption,
+    LabelsOption,
+    MaxMinutes,
+    RunFolder,
+    TypesOption,
+    print_cut,
+)
+from rnnlogic.cli.output import print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.answering.calibration.level import Level
     from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.answering.completion.possible import PossibleFacts
+    from rnnlogic.data.vocab import Vocab
 
+OFF = "off"  # no types
 SHOWN = 5  # facts that are printed
 
 
@@ -36,25 +50,60 @@ def complete(
     most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = False,
+    types: TypesOption = None,
+    max_minutes: MaxMinutes = None,
+    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Complete a graph: write the most probable facts that it does not hold, each with a reason.
+    """Write the most probable missing facts to a file. Each of them comes with a reason.
 
     The probability is the chance that the fact is true, the same that predict and explain show. Every fact
-    comes with the rule that speaks most for it and one path of that rule.
+    comes with the rule that speaks most for it and one path of that rule. The file holds the names of the
+    data; labels come in columns of their own.
+
+    Where the graph says what kind of thing an entity is, facts are left out whose head or tail is of a type
+    that the relation never has there in the training facts.
     """
     from rnnlogic.answering.completion.files import check_output, write_facts
+    from rnnlogic.answering.completion.possible import possible_facts
+    from rnnlogic.base.clusters import on_cluster
 
     check_output(output)
-    model, started = load_model(run, graph), time.monotonic()
-    with stoppable(f"{output} was not written"), StageProgress() as progress:
-        facts = model.complete(relation, min_probability, most, evidence.value, progress)
-        written, level = write_facts(output, facts), model.level(evidence.value)
-    seconds = time.monotonic() - started
+    model, started = load_model(run, graph, labels, ids), time.monotonic()
+    possible = possible_facts(model.dataset, types, evidence.value)
+    with stoppable(f"{output} was not written"), on_cluster(cluster), StageProgress() as progress:
+        budget = Budget.of_minutes(max_minutes, print_cut)
+        facts = model.complete(
+            relation, min_probability, most, evidence.value, progress, possible or OFF, budget
+        )
+        written = write_facts(output, facts, model.dataset.vocab.has_labels)
+        level = model.level(evidence.value)
+    seconds, vocab = time.monotonic() - started, model.dataset.vocab
     if as_json:
-        print_json(_summary(output, written, evidence, seconds) | {"calibration": level.as_dict()})
+        summary = _summary(output, written, evidence, seconds) | preliminary_mark(model)
+        print_json(summary | {"types": _types(possible, vocab), "calibration": level.as_dict()})
         return
     _print(output, written, evidence, seconds, level)
+    _print_left_out(possible, vocab)
+
+
+def _print_left_out(possible: PossibleFacts | None, vocab: Vocab) -> None:
+    if possible is not None and possible.left_out:
+        typer.echo()
+        print_text(
+            f"{possible.left_out:,} facts that rules propose were left out: their head or tail is of a type"
+            " that the relation never has there in training (types by"
+            f" {vocab.relation_label(possible.types.relation)}; --types off keeps them)."
+        )
+
+
+def _types(possible: PossibleFacts | None, vocab: Vocab) -> dict[str, Any] | None:
+    """For JSON: the relation that gives types, and how many facts they left out; None without types."""
+    if possible is None:
+        return None
+    return {"relation": vocab.relation_name(possible.types.relation), "left_out": possible.left_out}
 
 
 def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float) -> dict[str, Any]:
@@ -73,11 +122,15 @@ def _print(
     from rnnlogic.answering.calibration.level import shown
 
     if facts:
-        rows = [[shown(fact.probability), fact.head, fact.relation, fact.tail] for fact in facts[:SHOWN]]
+        rows = [
+            [shown(fact.probability), *(fact.shown(name) for name in ("head", "relation", "tail"))]
+            for fact in facts[:SHOWN]
+        ]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
     typer.echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
-    typer.echo("\n" + "\n".join(textwrap.wrap(level.sentence(), get_terminal_size().columns)))
+    typer.echo()
+    print_text(level.sentence())
     table = level.reliability.table()
     if table:
         print_table(list(table[0]), [list(row.values()) for row in table])

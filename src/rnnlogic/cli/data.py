@@ -10,6 +10,7 @@ import typer
 from rnnlogic.cli.options import (
     AsJson,
     ColumnsOption,
+    IdsOption,
     LabelsOption,
     QueryOption,
     SepOption,
@@ -25,6 +26,7 @@ app = typer.Typer(
     help="List, inspect and split datasets.",
     epilog="Example: rnnlogic data list",
     no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 SPLITS = ("train", "valid", "test")
@@ -71,10 +73,11 @@ def info(
     columns: ColumnsOption = None,
     sep: SepOption = None,
     labels: LabelsOption = None,
+    ids: IdsOption = False,
     query: QueryOption = None,
 ) -> None:
     """Show the size of a dataset, what cleaning found, and its largest relations."""
-    dataset = load_named(name, columns, sep, labels, query, seed=seed)
+    dataset = load_named(name, columns, sep, labels, query, seed=seed, ids=ids)
     if as_json:
         print_json(_summary(dataset) | {"cleaning": dataset.report.as_dict()})
         return

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rnnlogic.cli.fit import fit_run, stoppable
-from rnnlogic.cli.output import print_pairs, print_table
+from rnnlogic.cli.output import print_pairs, print_table, terminal_width
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explain import Explanation
@@ -36,7 +35,7 @@ LIKELY, SHORT = 0.9, 24  # probability of an answer worth explaining, letters of
 def demo(
     fast: Annotated[bool, typer.Option("--fast", help="Fewer rules and rounds: faster, weaker.")] = False,
 ) -> None:
-    """Learn rules on the embedded UMLS graph, offline: data, training, metrics, rules, one explanation.
+    """Learn rules on the embedded UMLS graph. Shows data, training, metrics, rules, one explanation.
 
     Each demo writes a new fit to runs/demo.
     """
@@ -113,14 +112,14 @@ def _print_rules(model: RNNLogic, report: Report) -> None:
     rules = [rule for name in asked for rule in model.rules(name, RULES, sort="use")]
     same = same_rules(rules, data.graph("train"), data.vocab)
     totals = {name: len(model.learned.rules.by_head(data.vocab.relation_id(name))) for name in asked}
-    for line in rule_lines(rules, same, totals, data.vocab, get_terminal_size().columns):
+    for line in rule_lines(rules, same, totals, data.vocab, terminal_width()):
         typer.echo(line)
 
 
 def _print_frontier() -> None:
-    from rnnlogic.cli.frontier import HEADERS, frontier_rows
     from rnnlogic.learning.result import FRONTIER
     from rnnlogic.runs.folder import Run
+    from rnnlogic.runs.frontier import HEADERS, frontier_rows
 
     arrays = Run.open(FOLDER).load(FRONTIER)
     if arrays is not None:

@@ -1,4 +1,4 @@
-"""`rnnlogic embed`: train RotatE embeddings into a folder; a stopped training resumes."""
+"""`rnnlogic embed`: train embeddings into a folder; a stopped training resumes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,25 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import print_json, print_pairs, print_table
+from rnnlogic.cli.output import print_json, print_pairs, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
-    from rnnlogic.embeddings.rotate import RotatE
-    from rnnlogic.embeddings.settings import RotatESettings
-    from rnnlogic.embeddings.train import MakeStepper
+    from rnnlogic.embeddings.base import Embedding
+    from rnnlogic.embeddings.methods import MakeStepper
+    from rnnlogic.embeddings.settings import TrainingSettings
+
+SHOWN = ("dataset", "model", "dim", "margin", "steps", "minutes")  # of about.json
+
+
+TOLD_APART = ("planned_steps", "ran_out_of_time")  # by a sentence, if time ran out
 
 
 def embed(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="EMB", help="Folder to write.")],
+    model: Annotated[str, typer.Option(metavar="NAME", help="rotate or complex; see docs.")] = "rotate",
     dim: Annotated[int | None, typer.Option(help="Complex dimensions.", min=1)] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
@@ -52,7 +58,7 @@ def embed(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Train RotatE embeddings of a knowledge graph.
+    """Train embeddings of a knowledge graph: RotatE or ComplEx.
 
     Run the same command again to resume a training that was stopped.
     """
@@ -60,7 +66,7 @@ def embed(
 
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
-    settings = _settings(dataset, dim, changes or [], seed)
+    settings = _settings(dataset, model, dim, changes or [], seed)
     was_finished = is_finished(output) and not restart
     with stoppable("run the same command again to resume"), StageProgress() as progress:
         embedding = _fit(dataset, settings, output, progress, threads, max_minutes, restart, device)
@@ -72,24 +78,26 @@ def embed(
         _print_summary(summary, reports, was_finished)
 
 
-def _settings(dataset: Dataset, dim: int | None, changes: list[str], seed: int | None) -> RotatESettings:
+def _settings(
+    dataset: Dataset, model: str, dim: int | None, changes: list[str], seed: int | None
+) -> TrainingSettings:
     from rnnlogic.embeddings.settings import override, settings_for
 
     direct = {"dim": dim, "seed": seed}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
-    return override(settings_for(dataset), wanted)
+    return override(settings_for(dataset, model), wanted)
 
 
 def _fit(
     dataset: Dataset,
-    settings: RotatESettings,
+    settings: TrainingSettings,
     folder: Path,
     progress: StageProgress,
     threads: int | None,
     max_minutes: float | None,
     restart: bool,
     device: str,
-) -> RotatE:
+) -> Embedding:
     from rnnlogic.embeddings.checkpoints import CHECKPOINT
     from rnnlogic.embeddings.fit import fit
 
@@ -108,7 +116,7 @@ def _stepper_on(device: str) -> MakeStepper | None:
 
 
 def _evaluate(
-    embedding: RotatE, dataset: Dataset, splits: list[Any], progress: StageProgress
+    embedding: Embedding, dataset: Dataset, splits: list[Any], progress: StageProgress
 ) -> dict[str, dict[str, float] | None]:
     """Metrics of each split in both directions; None for a split without facts."""
     from rnnlogic.evaluation.evaluate import evaluate
@@ -133,8 +141,10 @@ def _summary(folder: Path) -> dict[str, Any]:
     about = read_about(folder)
     return {
         "embedding": str(folder),
-        **{key: about[key] for key in ("dataset", "model", "dim", "margin", "steps", "minutes")},
+        **{key: about[key] for key in SHOWN if key in about},
         "sha256": checksum(folder),
+        "planned_steps": about.get("planned_steps", about["steps"]),
+        "ran_out_of_time": about.get("ran_out_of_time", False),
     }
 
 
@@ -145,9 +155,16 @@ def _print_summary(
         typer.echo(
             f"{summary['embedding']} is already finished; nothing was changed (--restart trains again)"
         )
-    print_pairs(list(summary.items()))
+    print_pairs([(name, value) for name, value in summary.items() if name not in TOLD_APART])
     measured = {split: metrics for split, metrics in reports.items() if metrics is not None}
     if measured:
         typer.echo()
         names = list(next(iter(measured.values())))
         print_table(["split", *names], [[split, *metrics.values()] for split, metrics in measured.items()])
+    if summary["ran_out_of_time"]:
+        typer.echo()
+        print_text(
+            f"Time ran out: training stopped after {summary['steps']:,} of {summary['planned_steps']:,}"
+            " steps, and the best embedding so far was kept. Train again with --restart and a larger"
+            " --max-minutes for more."
+        )

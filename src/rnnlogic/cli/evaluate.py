@@ -8,12 +8,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.models import load_model, preliminary_mark
+from rnnlogic.cli.options import (
+    AsJson,
+    ClusterOption,
+    EvidenceChoice,
+    EvidenceOption,
+    GraphOption,
+    IdsOption,
+    LabelsOption,
+    MaxMinutes,
+    RunFolder,
+)
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
+    from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.report import Report
 
 
@@ -38,6 +49,8 @@ def evaluate(
     evidence: EvidenceOption = EvidenceChoice.train,
     sides: Annotated[SidesChoice, typer.Option(help="Predict tails, heads, or both.")] = SidesChoice.both,
     graph: GraphOption = None,
+    labels: LabelsOption = None,
+    ids: IdsOption = False,
     negatives: Annotated[
         int | None,
         typer.Option(
@@ -45,18 +58,21 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
+    cluster: ClusterOption = None,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
+    max_minutes: MaxMinutes = None,
     as_json: AsJson = False,
 ) -> None:
-    """Rank the answers of a split; the report is kept in the run folder too.
+    """Rank the answers of a split. The report of a finished fit is kept in the run folder too.
 
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
     the evidence, its test facts are predicted. Relations are matched by name.
     """
+    from rnnlogic.base.clusters import on_cluster
     from rnnlogic.runs.folder import Run
 
-    model = load_model(run, graph)
-    with StageProgress() as progress:
+    model = load_model(run, graph, labels, ids)
+    with on_cluster(cluster), StageProgress() as progress:
         stage = f"evaluate {split.value}"
         report = model.evaluate(
             split.value,
@@ -65,17 +81,26 @@ def evaluate(
             partial(progress, stage),
             negatives,
             seed,
+            max_minutes,
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
-    Run.open(run).save_report(name, report.as_dict() | transfer)
+    if not model.preliminary:
+        name += "-sample" if report.is_sample else ""
+        Run.open(run).save_report(name, report.as_dict() | transfer)
     if as_json:
-        print_json(report.as_dict(relations) | transfer)
+        more = transfer | preliminary_mark(model) | (_labels(model.dataset.vocab) if relations else {})
+        print_json(report.as_dict(relations) | more)
         return
     print_report(report)
     if relations:
         typer.echo()
-        _print_relations(report)
+        _print_relations(report, model.dataset.vocab)
+
+
+def _labels(vocab: Vocab) -> dict[str, Any]:
+    labels = vocab.labels_of([], range(vocab.num_relations))
+    return {"labels": labels} if any(labels.values()) else {}
 
 
 def print_report(report: Report) -> None:
@@ -89,12 +114,13 @@ def print_report(report: Report) -> None:
     print_table(list(rows[0]), [[_rounded(value) for value in row.values()] for row in rows])
 
 
-def _print_relations(report: Report) -> None:
+def _print_relations(report: Report, vocab: Vocab) -> None:
     side = report.sides[0]
     relations = sorted(report.by_relation().items(), key=lambda item: -item[1]["queries"])
+    names = [vocab.relation_label(vocab.relations.index(name)) for name, _ in relations]
     rows = [
         [name, values["queries"], *(_rounded(value) for value in values[side].values())]
-        for name, values in relations
+        for name, (_, values) in zip(names, relations, strict=True)
     ]
     print_table(["relation", "queries", *relations[0][1][side]], rows, f"By relation, {side}")
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli.options import AsJson, RelationOption, RunFolder, TopOption
+from rnnlogic.cli.models import load_model
+from rnnlogic.cli.options import AsJson, LabelsOption, RelationOption, RunFolder, TopOption, load_named
 from rnnlogic.cli.output import print_json
 from rnnlogic.cli.progress import StageProgress
 
@@ -62,6 +63,7 @@ def export(
         Path | None,
         typer.Option(metavar="FILE", help="Also write the training facts for the program."),
     ] = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Leave labels out of comments.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write the rules of a run to a file: `rnnlogic rules RUN export ...`.
@@ -72,13 +74,14 @@ def export(
     Programs: prolog, datalog (clingo), sparql, cypher and sql return what every rule predicts and by how many
     walks; sparql-construct and sparql-insert produce the predicted facts only.
 
+    Files hold the names of the data. Labels are shown in comments, where the format has comments, and in a
+    jsonl file under their own key.
+
     Rankings: sql-ranking and sparql-ranking score all answers for a relation in one query, as
     `rnnlogic predict` does.
     """
-    from rnnlogic.model import RNNLogic
-
     _check_options(target, relation, head, facts)
-    model = RNNLogic.load(run)
+    model = load_model(run, ids=ids)
     dataset, table = model.dataset, weighted_rules(model, relation, top)
     if target.value not in ("text", "jsonl"):
         table = _only_chains(table)
@@ -100,18 +103,18 @@ def convert(
     origin: Annotated[
         FileFormat | None, typer.Option("--from", help="Format of IN. Default: decided by its first line.")
     ] = None,
+    labels: LabelsOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a rule file in another format or as a program.
 
     Statistics that anyburl or jsonl needs and IN does not contain are counted on the training facts.
     """
-    from rnnlogic.data.dataset import load_dataset
     from rnnlogic.rules.formats import read_table
 
     if target.endswith("-ranking"):
         raise RNNLogicError("a ranking needs the weights of a run: use `rnnlogic rules RUN export`")
-    dataset = load_dataset(data)
+    dataset = load_named(data, labels=labels)
     table, report = read_table(source, dataset.vocab, cast("RuleFormat | None", origin and origin.value))
     _write(output, table, dataset, target)
     counts = {"read": report.read, "dropped": report.dropped(), "rules": len(table)}
@@ -203,9 +206,8 @@ def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
     from rnnlogic.mining.amie import with_statistics
 
     with StageProgress() as progress:
-        return with_statistics(
-            table, dataset.graph("train"), dataset.vocab, examples=1, tick=partial(progress, "statistics")
-        )
+        tick, names = partial(progress, "statistics"), dataset.vocab.with_ids()
+        return with_statistics(table, dataset.graph("train"), names, examples=1, tick=tick)
 
 
 def _facts_text(path: Path | None, target: Target, dataset: Dataset) -> dict[Path, str]:

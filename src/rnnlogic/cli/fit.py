@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
+    ClusterOption,
     ColumnsOption,
     LabelsOption,
+    MaxMinutes,
     QueryOption,
     SepOption,
     load_named,
@@ -49,8 +52,8 @@ def fit(
         typer.Option(metavar="NAME", help="rnnlogic (default), rnnlogic-emb, plus or plus-emb; see docs."),
     ] = None,
     embeddings: Annotated[
-        Path | None,
-        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`. Default: trained first if needed."),
+        list[Path] | None,
+        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; repeatable. Default: trained first."),
     ] = None,
     rules: Annotated[
         Path | None,
@@ -77,23 +80,25 @@ def fit(
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
-    max_minutes: Annotated[
-        float | None, typer.Option(help="Start no EM round after this many minutes.", min=0)
-    ] = None,
+    max_minutes: MaxMinutes = None,
+    cluster: ClusterOption = None,
     restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn rules from a knowledge graph; with the variants plus and plus-emb, a network on top of them.
+    """Learn rules from a knowledge graph. With the variants plus and plus-emb, a network on top of them.
 
     Run the same command again to resume a fit that was stopped.
     """
+    from rnnlogic.base.clusters import on_cluster
+
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
+    _print_untrained(dataset)
     wanted = [*(changes or []), *_compact_settings(compact)]
     settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
     given = None if rules is None else _given(rules, dataset, settings)
-    with stoppable("run the same command again to resume"):
+    with stoppable("run the same command again to resume"), on_cluster(cluster):
         model, was_finished = fit_run(
             dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
         )
@@ -110,7 +115,7 @@ def fit_run(
     folder: Path,
     max_minutes: float | None = None,
     restart: bool = False,
-    embeddings: Path | None = None,
+    embeddings: list[Path] | None = None,
     rules: GivenRules | None = None,
     generate: bool | None = None,
 ) -> tuple[RNNLogic, bool]:
@@ -123,8 +128,10 @@ def fit_run(
         typer.echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
+        budget = Budget.of_minutes(max_minutes)
         model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules, generate)
-        _measure(model, Run.open(folder), progress)
+        left = max(budget.left, 0.1 * 60 * (max_minutes or 0)) / 60 if budget.is_limited else None
+        _measure(model, Run.open(folder), progress, left)
     return model, was_finished
 
 
@@ -165,6 +172,17 @@ def _compact_settings(text: str | None) -> list[str]:
     return ["compact.enabled=true", f"compact.rules={text}"]
 
 
+def _print_untrained(dataset: Dataset) -> None:
+    """Say which relations have no training facts."""
+    named = dataset.without_training_facts()
+    if named:
+        shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
+        typer.echo(
+            f"note: nothing is learned for {len(named):,} relation(s) without training facts: {shown}",
+            err=True,
+        )
+
+
 def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
     from rnnlogic.config import changed
 
@@ -183,11 +201,11 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     return given
 
 
-def _measure(model: RNNLogic, run: Run, progress: StageProgress) -> None:
+def _measure(model: RNNLogic, run: Run, progress: StageProgress, max_minutes: float | None) -> None:
     """Evaluate the validation set, unless it is empty or was evaluated before, and keep the report."""
     if run.report("valid") is None and len(model.dataset.valid):
         stage = "evaluate valid"
-        report = model.evaluate("valid", progress=partial(progress, stage))
+        report = model.evaluate("valid", progress=partial(progress, stage), max_minutes=max_minutes)
         run.save_report("valid", report.as_dict())
 
 
@@ -201,6 +219,7 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
         "dataset": model.dataset.name,
         "rules": len(model.learned.rules),
         "minutes": run.about()["minutes"],
+        "left_out": dict(model.left_out),
         "frontier": _frontier(run),
         "valid": None if report is None else report["both"]["expected"],
     }
@@ -208,8 +227,8 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
-    from rnnlogic.cli.frontier import frontier_rows
     from rnnlogic.learning.result import FRONTIER
+    from rnnlogic.runs.frontier import frontier_rows
 
     arrays = run.load(FRONTIER)
     return [] if arrays is None else frontier_rows(arrays)
@@ -222,8 +241,11 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     metrics = summary["valid"] or {}
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
+    if summary["left_out"]:
+        typer.echo("\nLeft out for want of time")
+        print_pairs(list(summary["left_out"].items()))
     if summary["frontier"]:
-        from rnnlogic.cli.frontier import HEADERS
+        from rnnlogic.runs.frontier import HEADERS
 
         typer.echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])

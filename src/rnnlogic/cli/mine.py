@@ -8,24 +8,31 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
+    ClusterOption,
     ColumnsOption,
+    IdsOption,
     LabelsOption,
+    MaxMinutes,
     QueryOption,
     SepOption,
     load_named,
+    print_cut,
     print_notes,
 )
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rnnlogic.config import Config
 
 SHOWN = 10  # best rules to print
-COLUMNS = ["count", "support", "confidence", "rule"]
+FIGURES = ["count", "support", "confidence"]
 
 
 def mine(
@@ -44,32 +51,54 @@ def mine(
             min=0,
         ),
     ] = None,
+    facts: Annotated[
+        int | None, typer.Option(help="Facts sampled per relation (mine.facts_per_relation).", min=1)
+    ] = None,
+    fanout: Annotated[
+        int | None, typer.Option(help="Edges followed from an entity (mine.fanout).", min=1)
+    ] = None,
+    candidates: Annotated[
+        int | None, typer.Option(help="Bodies per relation that are measured (mine.candidates).", min=1)
+    ] = None,
     ban: BanOption = None,
     columns: ColumnsOption = None,
     sep: SepOption = None,
     labels: LabelsOption = None,
+    ids: IdsOption = False,
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
+    max_minutes: MaxMinutes = None,
+    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find rules from the paths that join the two ends of training facts, best first for each relation.
+    """Find rules by path search alone. Paths that join the two ends of training facts become rules.
 
     Count: sampled facts whose two ends the body joins. Support: training queries that the rule answers while
     their own fact is hidden. Confidence: support / (support + wrong), where wrong counts results that are not
-    known answers. FILE holds one rule per line, with support and confidence in a comment.
+    known answers. FILE holds one rule per line, with support and confidence in a comment; labels are in
+    comment lines of their own.
     """
+    from rnnlogic.base.clusters import on_cluster
+    from rnnlogic.grounding.sampling.budget import cuts_in_words
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.table import RuleTable
 
-    dataset = load_named(name, columns, sep, labels, query)
+    dataset = load_named(name, columns, sep, labels, query, ids=ids)
     print_notes(dataset, err=True)
-    config = _settings(max_length, top, smoothing, seed)
+    mining = {
+        "keep": top,
+        "smoothing": smoothing,
+        "facts_per_relation": facts,
+        "fanout": fanout,
+        "candidates": candidates,
+    }
+    vocab, config = dataset.vocab, _settings({"max_length": max_length, "seed": seed}, mining)
     banned = Banned.from_text(ban or [], dataset.vocab, "--ban")
-    with StageProgress() as progress:
+    with on_cluster(cluster), StageProgress() as progress:
         rules, statistics, joined = mine_rules(
             dataset.graph("train"),
             config.mine,
@@ -78,27 +107,33 @@ def mine(
             config.seed,
             threads,
             partial(progress, "mine"),
+            Budget.of_minutes(max_minutes, print_cut),
         )
+    if cut := cuts_in_words(statistics.cuts):
+        typer.echo(f"note: {cut}", err=True)
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)
     write_table(output, table, dataset.vocab, "text")
     rows = [
-        {"count": count, **known, "rule": format_rule(rule, dataset.vocab)}
+        {
+            "count": count,
+            **known,
+            "rule": format_rule(rule, vocab),
+            "label": format_rule(rule, vocab, labels=True),
+        }
         for count, (rule, known) in zip(joined.tolist(), table.rows(), strict=True)
     ]
     if as_json:
         print_json({"file": str(output), "rules": rows})
         return
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
-    print_table(COLUMNS, [[row[name] for name in COLUMNS] for row in best])
+    print_table([*FIGURES, "rule"], [[*(row[name] for name in FIGURES), row["label"]] for row in best])
     typer.echo(f"{len(rows):,} rules written to {output}")
 
 
-def _settings(max_length: int | None, top: int | None, smoothing: float | None, seed: int | None) -> Config:
+def _settings(general: Mapping[str, int | None], mining: Mapping[str, float | None]) -> Config:
     """The settings of a fit with the options that were given."""
     from rnnlogic.config import Config, changed
 
-    mining = {"keep": top, "smoothing": smoothing}
-    general = {"max_length": max_length, "seed": seed}
     changes = {key: value for key, value in general.items() if value is not None}
     return changed(Config(), changes | {"mine": {k: v for k, v in mining.items() if v is not None}})

@@ -3,23 +3,55 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from rnnlogic.cli.options import load_named
 
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
 
 
-def load_model(run: Path, graph: str | None) -> RNNLogic:
-    """The model of a run folder, moved to another graph if one is named; prints what does not fit."""
+def load_model(
+    run: Path, graph: str | None = None, labels: Path | None = None, ids: bool = False
+) -> RNNLogic:
+    """The model of a run folder, moved to another graph if one is named; prints what does not fit.
+
+    `labels` are names to show, for this command only; `ids` shows the names of the data instead.
+    """
     from rnnlogic.model import RNNLogic
 
     model = RNNLogic.load(run)
-    if graph is None:
-        return model
-    moved = model.on(graph)
-    notes = [] if moved.transfer is None else moved.transfer.lines()
-    for line in [*moved.dataset.report.lines(), *notes]:
-        typer.echo(f"note: {line}", err=True)
-    return moved
+    if model.preliminary:
+        typer.echo(f"note: {unfinished(model, run)}", err=True)
+    if graph is not None:
+        preliminary, model = model.preliminary, model.on(load_named(graph))
+        model.preliminary = preliminary
+        notes = [] if model.transfer is None else model.transfer.lines()
+        for line in [*model.dataset.report.lines(), *notes]:
+            typer.echo(f"note: {line}", err=True)
+    return _showing(model, labels, ids)
+
+
+def _showing(model: RNNLogic, labels: Path | None, ids: bool) -> RNNLogic:
+    from rnnlogic.data.labels import relabelled
+
+    vocab = model.dataset.vocab
+    if labels is not None:
+        found = relabelled(vocab, labels)
+        vocab = found.vocab
+        if found.note:
+            typer.echo(f"note: {found.note}", err=True)
+    return model.with_labels(vocab.with_ids() if ids else vocab)
+
+
+def unfinished(model: RNNLogic, run: Path) -> str:
+    """What a model of an unfinished fit is."""
+    rules = len(model.learned.rules)
+    return f"the fit in {run} is not finished: this is a preliminary model with {rules:,} rules"
+
+
+def preliminary_mark(model: RNNLogic) -> dict[str, Any]:
+    """What JSON says of a model whose fit is not finished; nothing if it is."""
+    return {"preliminary": True} if model.preliminary else {}

@@ -29,6 +29,23 @@ BanOption = Annotated[
         help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="PLACE",
+        envvar="RNNLOGIC_CLUSTER",
+        help="Where to run: ray, ray://HOST:PORT, processes (see docs/scale.md). Default: threads.",
+    ),
+]
+MaxMinutes = Annotated[
+    float | None,
+    typer.Option(
+        "--max-minutes",
+        help="Stop after about this many minutes with what there is; says what it cut.",
+        min=0,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -73,6 +90,15 @@ LabelsOption = Annotated[
         help="Names to show for entities and relations: lines of name<TAB>label.",
     ),
 ]
+IdsOption = Annotated[bool, typer.Option("--ids", help="Show names as in the data instead of labels.")]
+TypesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--types",
+        metavar="RELATION|off",
+        help="Relation that gives the types of entities. Default: rdf:type, instance of (P31) or type.",
+    ),
+]
 QueryOption = Annotated[
     str | None,
     typer.Option(
@@ -92,6 +118,7 @@ def load_named(
     *,
     seed: int = 0,
     ratios: Sequence[float] | None = None,
+    ids: bool = False,
 ) -> Dataset:
     """Load a dataset as the options say; the caller prints the lines of its report, doubts included."""
     import warnings
@@ -100,12 +127,18 @@ def load_named(
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the report says the same
-        return load_dataset(
+        dataset = load_dataset(
             name, seed=seed, ratios=ratios, columns=columns, sep=sep, labels=labels, query=query
         )
+    return dataset.with_vocab(dataset.vocab.with_ids()) if ids else dataset
 
 
 def print_notes(dataset: Dataset, *, err: bool = False) -> None:
     """Print what reading and cleaning found, a line each."""
     for line in dataset.report.lines():
         typer.echo(f"note: {line}", err=err)
+
+
+def print_cut(stage: str, what: str) -> None:
+    """Print what a stage left out for want of time."""
+    typer.echo(f"note: time is up: {stage}: {what}", err=True)

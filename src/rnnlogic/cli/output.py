@@ -1,13 +1,20 @@
-"""Printing for all commands: rich tables on a terminal, aligned plain lines otherwise, JSON on request."""
+"""Printing for all commands: tables that fit a terminal, aligned plain lines otherwise, JSON on request."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
+import textwrap
 from collections.abc import Sequence
+from shutil import get_terminal_size
 from typing import Any
 
 import typer
+
+GAP = 2  # columns between those of a table
+HANGING = "    "  # before the further lines of a text that takes more than one
+NARROWEST, WIDEST = 40, 120  # columns that text is wrapped to
 
 
 def print_json(value: Any) -> None:
@@ -15,16 +22,64 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
+def terminal_width() -> int:
+    """Columns for text: those of the terminal within reason, 80 where there is none."""
+    return min(max(get_terminal_size().columns, NARROWEST), WIDEST)
+
+
+def print_text(text: str) -> None:
+    """Print a paragraph whose lines break between words only."""
+    typer.echo("\n".join(_wrapped(text, terminal_width())))
+
+
+def styled(text: str, **style: Any) -> str:
+    """The text in bold or in a colour, on a terminal that wants it."""
+    wants = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return typer.style(text, **style) if wants else text
+
+
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], title: str = "") -> None:
-    """Print rows under headers; columns of numbers are right-aligned."""
+    """Print rows under headers; columns of numbers are right-aligned.
+
+    Where a terminal is too narrow, the widest texts get lines of their own above the rest of their rows, so
+    that nothing is cut. Elsewhere, where programs may read it, a row is always one line.
+    """
     if title:
-        typer.echo(title)
-    texts = [[_text(value) for value in row] for row in rows]
+        typer.echo(styled(title, bold=True))
     numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
-    if sys.stdout.isatty():
-        _print_rich(headers, texts, numeric)
-    else:
-        _print_plain(headers, texts, numeric)
+    texts = [list(headers), *([_text(value) for value in row] for row in rows)]
+    widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
+    apart = _too_wide(widths, numeric, get_terminal_size().columns) if sys.stdout.isatty() else []
+    kept = [i for i in range(len(headers)) if i not in apart]
+    fits = not sys.stdout.isatty() or _room([widths[i] for i in kept]) <= get_terminal_size().columns
+    for number, row in enumerate(texts):
+        lines = [line for i in apart for line in _wrapped(row[i], terminal_width(), HANGING)]
+        cells = (_padded(row[i], widths[i], numeric[i]) for i in kept)
+        rest = " " * (GAP if apart else 0) + (" " * GAP).join(cells).rstrip()
+        lines += [rest] if fits else _in_words(texts[0], row, kept) if number else []
+        for line in lines:
+            typer.echo(styled(line, bold=True) if number == 0 else line)
+
+
+def _too_wide(widths: Sequence[int], numeric: Sequence[bool], room: int) -> list[int]:
+    """The columns of text that leave room for the others, as few as can be, the widest first."""
+    apart: list[int] = []
+    for i in sorted((i for i in range(len(widths)) if not numeric[i]), key=lambda i: -widths[i]):
+        if _room([width for other, width in enumerate(widths) if other not in apart]) <= room:
+            break
+        apart.append(i)
+    return sorted(apart)
+
+
+def _room(widths: Sequence[int]) -> int:
+    """Columns that a row takes, indented as it is under a text of its own."""
+    return sum(widths) + GAP * len(widths)
+
+
+def _in_words(headers: Sequence[str], row: Sequence[str], kept: Sequence[int]) -> list[str]:
+    """Numbers that do not even fit without the texts, each after its heading."""
+    words = ", ".join(f"{headers[i]} {row[i]}" for i in kept)
+    return [" " * GAP + line for line in _wrapped(words, terminal_width() - GAP)]
 
 
 def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
@@ -32,6 +87,11 @@ def print_pairs(pairs: Sequence[tuple[str, Any]]) -> None:
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
         typer.echo(f"{name:<{width}}  {_text(value)}")
+
+
+def _wrapped(text: str, width: int, more: str = "") -> list[str]:
+    """Lines that break between words only, all but the first after `more`."""
+    return textwrap.wrap(text, width, subsequent_indent=more, break_long_words=False, break_on_hyphens=False)
 
 
 def _text(value: Any) -> str:
@@ -42,23 +102,13 @@ def _text(value: Any) -> str:
     )
 
 
-def _print_rich(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+def _width(text: str) -> int:
+    """Columns of a terminal that a text takes."""
+    from rnnlogic.answering.explaining.names import columns
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for header, right in zip(headers, numeric, strict=True):
-        table.add_column(header, justify="right" if right else "left")
-    for row in rows:
-        table.add_row(*map(escape, row))
-    Console().print(table)
+    return len(text) if text.isascii() else columns(text)
 
 
-def _print_plain(headers: Sequence[str], rows: Sequence[Sequence[str]], numeric: Sequence[bool]) -> None:
-    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
-    for row in (headers, *rows):
-        cells = zip(row, widths, numeric, strict=True)
-        line = "  ".join(f"{cell:>{width}}" if right else f"{cell:<{width}}" for cell, width, right in cells)
-        typer.echo(line.rstrip())
+def _padded(cell: str, width: int, right: bool) -> str:
+    blanks = " " * (width - _width(cell))
+    return blanks + cell if right else cell + blanks

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.cli.options import AsJson
+from rnnlogic.cli.options import AsJson, ClusterOption
 from rnnlogic.cli.output import print_json, print_table
 from rnnlogic.cli.progress import StageProgress
 
@@ -74,13 +75,15 @@ def reproduce(
         typer.Option(help="File of the report. Default: report/results.md below --out.", show_default=False),
     ] = None,
     anyburl: AnyBURLOption = None,
+    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run the paper's experiments and its baselines, and write a report.
+    """Run the paper's experiments and baselines. Writes a report.
 
     Finished experiments are not run again and interrupted ones resume. A failed experiment does not stop the
     others; failures are listed at the end.
     """
+    from rnnlogic.base.clusters import CLUSTER_VARIABLE
     from rnnlogic.base.executor import default_threads
     from rnnlogic.studies.reproduce.reproduce import page_path
     from rnnlogic.studies.reproduce.reproduce import reproduce as run
@@ -95,6 +98,7 @@ def reproduce(
     tasks: list[Task] = []
     if not report_only:
         signal.signal(signal.SIGTERM, _interrupt)
+        os.environ.update({} if cluster is None else {CLUSTER_VARIABLE: cluster})  # for its processes
         with _View(as_json) as view:
             tasks = run(asked, bench, jobs or default_threads(), again, view.show)
     path = page_path(bench, report)

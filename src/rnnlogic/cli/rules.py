@@ -7,7 +7,6 @@ from dataclasses import asdict
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from shutil import get_terminal_size
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,8 +14,9 @@ import typer
 from typer.core import TyperGroup
 
 from rnnlogic.cli import export
-from rnnlogic.cli.options import AsJson, RelationOption, RunFolder
-from rnnlogic.cli.output import print_json, print_table
+from rnnlogic.cli.models import load_model, preliminary_mark
+from rnnlogic.cli.options import AsJson, IdsOption, RelationOption, RunFolder
+from rnnlogic.cli.output import print_json, print_table, styled, terminal_width
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -38,12 +38,17 @@ class RunFirst(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-app = typer.Typer(cls=RunFirst, no_args_is_help=True, subcommand_metavar="RUN [export] | convert ...")
+app = typer.Typer(
+    cls=RunFirst,
+    no_args_is_help=True,
+    subcommand_metavar="RUN [export] | convert ...",
+    rich_markup_mode=None,
+)
 
 
 @app.callback(epilog=f"Example: {EXAMPLE}")
 def rules() -> None:
-    """Show the rules of a run, or write them for other programs.
+    """Show the rules of a run, or export them.
 
     rnnlogic rules RUN [--relation R] [--top N] [--sort use]
 
@@ -78,7 +83,7 @@ def show(
         int | None, typer.Option("--max-length", help="Only rules with at most this many body atoms.", min=0)
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All rules instead of the top ones.")] = False,
-    ids: Annotated[bool, typer.Option("--ids", help="Names as in the data instead of labels.")] = False,
+    ids: IdsOption = False,
     statistics: Annotated[
         bool, typer.Option("--statistics", help="A table with exact figures and an example for each rule.")
     ] = False,
@@ -104,12 +109,11 @@ def show(
     """
     from rnnlogic.answering.listing import CONSIDERED, Choice
     from rnnlogic.answering.rule_text import rule_lines, same_rules
-    from rnnlogic.model import RNNLogic
 
     if frontier is not None:
         _plot_frontier(run, frontier, as_json)
         return
-    model = RNNLogic.load(run)
+    model = load_model(run, ids=ids)
     choice = Choice(
         None if everything else top, sort.value, min_confidence, min_support, max_length, use=True
     )
@@ -123,16 +127,25 @@ def show(
     if statistics:
         _print_statistics(model, found, as_json)
     elif as_json:
-        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} for rule in found])
+        mark = preliminary_mark(model)
+        print_json([rule.as_dict() | {"same_as": same.get(rule.text)} | mark for rule in found])
     elif not found:
         typer.echo(
             f"there are no {'such ' if choice.is_narrow else ''}rules for {relation or 'any relation'}"
         )
     else:
         totals = _rules_by_relation(model)
-        width = get_terminal_size().columns
-        for line in rule_lines(found, same, totals, model.dataset.vocab, width, labels=not ids):
-            typer.echo(line)
+        for line in rule_lines(found, same, totals, model.dataset.vocab, terminal_width()):
+            typer.echo(_styled(line))
+
+
+def _styled(line: str) -> str:
+    """Relations in bold, what speaks against in red."""
+    from rnnlogic.answering.rule_text import AGAINST
+
+    if line and not line.startswith(" ") and line.endswith(("rule", "rules")):
+        return styled(line, bold=True)
+    return styled(line, fg="red") if line.strip() == AGAINST else line
 
 
 class Later:
@@ -179,8 +192,13 @@ def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool)
     table = RuleTable(chosen, {WEIGHT: [rule.weight for rule in found]})
     with StageProgress() as progress:
         tick = partial(progress, "statistics")
-        table = with_statistics(table, dataset.graph("train"), dataset.vocab, tick=tick)
-    rows = [{"rule": format_rule(rule, dataset.vocab), **known} for rule, known in table.rows()]
+        shown = dataset.vocab.with_ids() if as_json else dataset.vocab
+        table = with_statistics(table, dataset.graph("train"), shown, tick=tick)
+    names = dataset.vocab
+    rows = [
+        {"rule": format_rule(rule, names), "label": format_rule(rule, names, labels=True), **known}
+        for rule, known in table.rows()
+    ]
     if as_json:
         print_json(rows)
     else:
@@ -188,7 +206,7 @@ def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool)
 
 
 def _cells(row: dict[str, Any]) -> list[Any]:
-    return [*(row[name] for name in FIGURES), row["rule"], next(iter(row["examples"]), "-")]
+    return [*(row[name] for name in FIGURES), row["label"], next(iter(row["examples"]), "-")]
 
 
 app.command("export", epilog="Example: rnnlogic rules runs/umls export --format anyburl -o rules.tsv")(

@@ -89,6 +89,15 @@ def fact_keys(facts: Triples, num_entities: int, num_relations: int) -> NDArray[
     return np.asarray((relation * num_entities + head) * num_entities + tail)
 
 
+def is_among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which keys [n] are among others; np.isin sorts both together, which takes many times as long."""
+    if not len(others) or not len(keys):
+        return np.zeros(len(keys), bool)
+    ascending = np.sort(others)
+    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    return np.asarray(ascending[place] == keys)
+
+
 def fold_inverses(
     splits: Mapping[str, Triples], relations: Mapping[str, int], num_entities: int
 ) -> tuple[dict[str, Triples], frozenset[str], dict[str, int]]:
@@ -111,7 +120,7 @@ def fold_inverses(
         turned[:, 1] = forward[facts[:, 1]]
         facts = np.where(is_inverse[:, None], turned, facts)
         keys = fact_keys(facts, num_entities, len(relations))
-        dropped = is_inverse & np.isin(keys, keys[~is_inverse])
+        dropped = is_inverse & is_among(keys, keys[~is_inverse])
         counts["inverse_dropped"] += int(dropped.sum())
         counts["inverse_turned"] += int(is_inverse.sum() - dropped.sum())
         folded[split] = facts[~dropped]
@@ -141,7 +150,7 @@ def drop_repeats(
     kept, removed = dict(splits), {}
     keys = {split: fact_keys(facts, num_entities, num_relations) for split, facts in kept.items()}
     for earlier, later in (("train", "valid"), ("train", "test"), ("valid", "test")):
-        repeats = np.isin(keys[later], keys[earlier], assume_unique=True)
+        repeats = is_among(keys[later], keys[earlier])
         if repeats.any():
             removed[f"{earlier} in {later}"] = int(repeats.sum())
             kept[later], keys[later] = kept[later][~repeats], keys[later][~repeats]

@@ -24,6 +24,7 @@ PAIRS = (
     ("source", "target"),  # networkx, Gephi, Cytoscape
     ("src", "dst"),
     ("src", "dest"),
+    ("sub", "obj"),
     ("start", "end"),  # Neo4j: :START_ID and :END_ID, _start and _end
     ("from", "to"),
     ("from_node", "to_node"),
@@ -190,7 +191,7 @@ def _chosen(row: Sequence[str], columns: tuple[str, ...], tally: Tally, known_he
         note_columns(row, places, tally)
     elif len(row) > 3:
         ignored = [str(i + 1) for i in range(len(row)) if i not in places]
-        tally.note(f"columns {', '.join(ignored)} ignored")
+        tally.note(f"column{'s' * (len(ignored) > 1)} {', '.join(ignored)} ignored")
     return Layout(places, len(row), by_name or known_header)
 
 

@@ -63,12 +63,23 @@ class Dataset:
         facts = "/".join(f"{len(self.facts(split)):,}" for split in EVIDENCE_SPLITS["all"])
         return f"Dataset({self.name}: {sizes}, {facts} facts)"
 
+    def with_vocab(self, vocab: Vocab) -> Dataset:
+        """The same facts with other names to show; graphs that were built are kept."""
+        shown = replace(self, vocab=vocab)
+        shown._graphs.update(self._graphs)
+        return shown
+
     def facts(self, split: str) -> Triples:
         """The facts of "train", "valid" or "test"."""
         if split not in EVIDENCE_SPLITS["all"]:
             raise UnknownNameError("split", split, EVIDENCE_SPLITS["all"])
         facts: Triples = getattr(self, split)
         return facts
+
+    def without_training_facts(self) -> list[str]:
+        """Relations of which nothing can be learned, by name."""
+        known = np.bincount(self.train[:, 1], minlength=self.vocab.num_relations)
+        return [self.vocab.relations[relation] for relation in np.flatnonzero(known == 0)]
 
     def graph(self, evidence: Evidence = "train") -> Graph:
         """The graph of "train", "train+valid" or "all" facts; built once."""
@@ -79,6 +90,10 @@ class Dataset:
             graph = Graph.from_triples(facts, self.vocab.num_entities, self.vocab.num_relations)
             self._graphs[evidence] = graph
         return self._graphs[evidence]
+
+    def use_graph(self, evidence: Evidence, graph: Graph) -> None:
+        """Take a graph that was built before from the same facts."""
+        self._graphs[evidence] = graph
 
 
 def load_dataset(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.cleaning import fact_keys
+from rnnlogic.data.cleaning import fact_keys, is_among
 from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
 from rnnlogic.data.jsonlines import JSON_SUFFIXES, read_json_lines
 from rnnlogic.data.labels import read_labels, read_pairs
@@ -129,7 +129,7 @@ def _add_more_train(raw: RawFacts, place: Place, options: ReadOptions) -> None:
     more = raw.splits.pop(MORE_TRAIN)
     size = len(raw.entities), len(raw.relations)
     held_back = np.concatenate([raw.splits["valid"], raw.splits["test"]])
-    repeated = int(np.isin(fact_keys(held_back, *size), fact_keys(more, *size)).sum())
+    repeated = int(is_among(fact_keys(held_back, *size), fact_keys(more, *size)).sum())
     if repeated > LEAKING * len(held_back):
         raw.tally.note(
             f"{place.name} ignored: it holds {repeated:,} of {len(held_back):,} facts of valid and test, "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,6 +38,8 @@ class Graph:
     num_relations: int  # R, without inverses
     arrays: GraphArrays
 
+    shared_once: ClassVar[bool] = True  # workers of a cluster keep a graph from one call to the next
+
     @staticmethod
     def from_triples(triples: ArrayLike, num_entities: int, num_relations: int) -> Graph:
         """Build from facts (head, relation, tail) with relation < R; repeated facts count once."""
@@ -59,6 +61,26 @@ class Graph:
         )
         for array in arrays:
             array.setflags(write=False)
+        return Graph(num_entities, num_relations, arrays)
+
+    @staticmethod
+    def from_arrays(arrays: GraphArrays, num_entities: int, num_relations: int) -> Graph:
+        """Build from the arrays of a graph, which may be mapped files; ValueError if they do not fit."""
+        kinds = [array.dtype for array in arrays]
+        if kinds != [np.int64, np.int32, np.int64, np.int32, np.int32]:
+            raise ValueError(f"the arrays of the graph have types {', '.join(map(str, kinds))}")
+        for array in arrays:
+            array.setflags(write=False)
+        rows, edges = arrays.row_head, arrays.tails
+        _check_steps(arrays.relation_rows, 2 * num_relations, len(rows))
+        _check_steps(arrays.row_edges, len(rows), len(edges))
+        for ids in (rows, edges):
+            if len(ids):
+                _check_range("entity", ids, num_entities)
+        if arrays.direct.size:
+            if arrays.direct.shape != (2 * num_relations, num_entities + 1):
+                raise ValueError(f"the index of the graph has shape {arrays.direct.shape}")
+            _check_steps(arrays.direct.ravel(), arrays.direct.size - 1, len(edges))
         return Graph(num_entities, num_relations, arrays)
 
     def __repr__(self) -> str:
@@ -119,6 +141,12 @@ class Graph:
         return largest
 
 
+def _check_steps(starts: NDArray[np.integer], parts: int, size: int) -> None:
+    """Starts [parts+1] of parts that lie one after another in so many elements."""
+    if starts.shape != (parts + 1,) or starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
+        raise ValueError("the arrays of the graph do not belong together")
+
+
 def _check_range(kind: str, ids: NDArray[np.integer], size: int) -> None:
     if ids.min() < 0 or ids.max() >= size:
         raise ValueError(f"{kind} ids must lie in 0..{size - 1}, found {ids.min()}..{ids.max()}")
@@ -131,9 +159,7 @@ def _sorted_edges(
     head, relation, tail = (facts[:, i].astype(np.int64) for i in range(3))
     bits = max(num_entities - 1, 1).bit_length()
     if (2 * num_relations).bit_length() + 2 * bits > 63:
-        raise ValueError(
-            f"{num_entities:,} entities with {num_relations:,} relations exceed 64-bit edge keys"
-        )
+        return _sorted_by_relation(facts, bits, num_relations)
     # One integer per edge: sorting plain integers is many times faster than sorting by three columns.
     keys = np.concatenate(
         [
@@ -147,6 +173,25 @@ def _sorted_edges(
     mask = (1 << bits) - 1
     columns = (keys >> bits & mask, keys >> (2 * bits), keys & mask)
     return columns[0].astype(np.int32), columns[1].astype(np.int32), columns[2].astype(np.int32)
+
+
+def _sorted_by_relation(
+    facts: NDArray[np.integer], bits: int, num_relations: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """The same where a relation and two entities do not fit into 64 bits: one relation after another."""
+    order = np.argsort(facts[:, 1], kind="stable")
+    ends = np.searchsorted(facts[order, 1], np.arange(num_relations + 1))
+    columns: list[tuple[NDArray[np.int32], ...]] = [(np.empty(0, np.int32),) * 3]
+    for relation in range(2 * num_relations):
+        base = relation % num_relations
+        rows = order[ends[base] : ends[base + 1]]
+        first, second = (facts[rows, i].astype(np.int64) for i in ((0, 2) if base == relation else (2, 0)))
+        keys = np.sort(first << bits | second)
+        keys = keys[np.append(True, keys[1:] != keys[:-1])] if len(keys) else keys
+        found = (keys >> bits, np.full(len(keys), relation), keys & ((1 << bits) - 1))
+        columns.append(tuple(column.astype(np.int32) for column in found))
+    head, relation_of, tail = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    return head, relation_of, tail
 
 
 def _direct_index(

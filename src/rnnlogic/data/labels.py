@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.places import Place, shown, suffix_of
 from rnnlogic.data.raw import RawFacts, Tally, shortened
 from rnnlogic.data.readers import read_rows
+from rnnlogic.data.vocab import Vocab
 
 Labels = Mapping[str, str] | str | os.PathLike[str]
 EXPECTED = "name<TAB>label"
@@ -17,17 +20,47 @@ HEADERS = {(name, "label") for name in ("name", "id", "entity", "relation")}
 EXAMPLES = 3
 
 
+class Relabelled(NamedTuple):
+    """A vocabulary with other labels, and what was found."""
+
+    vocab: Vocab
+    entities: int  # that were labelled
+    relations: int
+    note: str | None  # on labels for names that the graph lacks
+
+
 def add_labels(raw: RawFacts, labels: Labels) -> None:
     """Label entities and relations; labels given here go before those of the data."""
     texts = _texts(labels)
-    unknown = [name for name in texts if name not in raw.entities and name not in raw.relations]
     raw.entity_labels |= {name: label for name, label in texts.items() if name in raw.entities}
     raw.relation_labels |= {name: label for name, label in texts.items() if name in raw.relations}
-    if unknown:
-        some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
-        raw.tally.note(
-            f"{len(unknown):,} of {len(texts):,} labels are for names that the graph lacks: {some}"
-        )
+    if note := _unknown(texts, raw.entities, raw.relations):
+        raw.tally.note(note)
+
+
+def relabelled(vocab: Vocab, labels: Labels | Vocab) -> Relabelled:
+    """The same names with labels, which go before those that it has; another vocabulary is taken as it is."""
+    if isinstance(labels, Vocab):
+        return Relabelled(labels, len(labels.entity_labels), len(labels.relation_labels), None)
+    texts, entities, relations = _texts(labels), set(vocab.entities), set(vocab.relations)
+    of_entities = {name: label for name, label in texts.items() if name in entities}
+    of_relations = {name: label for name, label in texts.items() if name in relations}
+    new = replace(
+        vocab,
+        entity_labels={**vocab.entity_labels, **of_entities},
+        relation_labels={**vocab.relation_labels, **of_relations},
+    )
+    note = _unknown(texts, entities, relations)
+    return Relabelled(new, len(of_entities), len(of_relations), note)
+
+
+def _unknown(texts: Mapping[str, str], *known: Container[str]) -> str | None:
+    """A remark on labels for names that are not known, if there are any."""
+    unknown = [name for name in texts if not any(name in names for names in known)]
+    if not unknown:
+        return None
+    some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
+    return f"{len(unknown):,} of {len(texts):,} labels are for names that the graph lacks: {some}"
 
 
 def read_labels(place: Place) -> dict[str, str]:

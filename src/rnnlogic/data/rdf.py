@@ -19,6 +19,7 @@ from rnnlogic.data.raw import Block, RawFacts, checked_blocks
 
 RDF_SUFFIXES = (".nt", ".ttl", ".rdf", ".xml", ".owl")
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+USUAL_PREFIXES = {"rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#"}  # Turtle writes `a` for rdf:type
 _RANDOM_ID = re.compile(r"[0-9a-f]{20,32}")  # what the parser gives nodes that have no label in the file
 _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")  # local names that Turtle writes without escapes
 _XML_PREFIX = re.compile(rb"""xmlns:([\w.-]+)\s*=\s*["']([^"'&<>\s]+)["']""")
@@ -118,7 +119,7 @@ def _parsed(pyoxigraph: Any, place: Place, raw: RawFacts) -> Iterator[Any]:
             parser = pyoxigraph.parse(file, format=kind, base_iri=f"file:///{quote(place.name)}")
             yield from parser
         prefixes = _xml_prefixes(place) if kind == formats.RDF_XML else parser.prefixes
-        raw.prefixes = prefixes | raw.prefixes
+        raw.prefixes = USUAL_PREFIXES | prefixes | raw.prefixes
     except SyntaxError as problem:
         raise DataError(f"not valid RDF: {problem.msg}", shown(place), problem.lineno) from None
     except (OSError, EOFError, zipfile.BadZipFile) as problem:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
+
+if TYPE_CHECKING:
+    from rnnlogic.data.types import EntityTypes
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
 MENTIONED = 3  # names that an error lists
@@ -16,14 +20,18 @@ MENTIONED = 3  # names that an error lists
 class Vocab:
     """Entity and relation names by id; relation `r + len(relations)` is the inverse of `r`.
 
-    Labels are display names. Questions may use names, and labels that belong to one name only; a text that is
-    the name of one thing and the label of another means the name.
+    Labels are display names; `entity_label` and `relation_label` are the only place where an id becomes what
+    people see. Where names with one label must be told apart, they see `Paris [Q90]`. Questions may use
+    names, what is shown, and labels that belong to one name only; a text that is the name of one thing and
+    the label of another means the name.
     """
 
     entities: tuple[str, ...]
     relations: tuple[str, ...]  # without inverses
     entity_labels: Mapping[str, str] = field(default_factory=dict)
     relation_labels: Mapping[str, str] = field(default_factory=dict)
+    shows_labels: bool = True  # False: people see the names, though questions may use labels
+    types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -46,6 +54,11 @@ class Vocab:
         """Number of relations R, without inverses."""
         return len(self.relations)
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether people see anything but the names."""
+        return self.shows_labels and bool(self.entity_labels or self.relation_labels)
+
     def inverse(self, relation: int) -> int:
         """The id of the inverse relation."""
         r = self.num_relations
@@ -57,15 +70,51 @@ class Vocab:
         return self.relations[relation] if relation < r else self.relations[relation - r] + INVERSE
 
     def relation_label(self, relation: int) -> str:
-        """Display name of a relation id; inverses end in `^-1`."""
+        """Display name of a relation id; inverses end in `^-1`. Relations of one label are told apart."""
         r = self.num_relations
-        base = self.relations[relation if relation < r else relation - r]
-        return self.relation_labels.get(base, base) + (INVERSE if relation >= r else "")
+        name = self.relations[relation if relation < r else relation - r]
+        shown = _told_apart(self._shown(name, self.relation_labels), name, self._labelled_relations)
+        return shown + INVERSE if relation >= r else shown
 
     def entity_label(self, entity: int) -> str:
         """Display name of an entity id."""
-        name = self.entities[entity]
-        return self.entity_labels.get(name, name)
+        return self._shown(self.entities[entity], self.entity_labels)
+
+    def entity_title(self, entity: int) -> str:
+        """The same; entities of one label are told apart, as lists of answers need it."""
+        return _told_apart(self.entity_label(entity), self.entities[entity], self._labelled_entities)
+
+    def entity_type(self, entity: int) -> str | None:
+        """Display name of what kind of thing an entity is; None where that is unknown or not to be shown."""
+        kind = None if self.types is None else self.types.shown(entity)
+        return None if kind is None else self.entity_label(kind)
+
+    def described(self, entity: int) -> str:
+        """Display name of an entity with its type, where that is to be shown: `aspirin (drug)`."""
+        kind = self.entity_type(entity)
+        return self.entity_label(entity) if kind is None else f"{self.entity_label(entity)} ({kind})"
+
+    def with_ids(self) -> Vocab:
+        """The same names, shown as they are instead of by their labels."""
+        return replace(self, shows_labels=False)
+
+    def labels_of(self, entities: Iterable[int], relations: Iterable[int]) -> dict[str, dict[str, str]]:
+        """The labels of some names, for JSON; names without a label are left out."""
+        named = {relation % max(self.num_relations, 1) for relation in relations}
+        return {
+            "entities": _chosen(self.entity_labels, (self.entities[e] for e in sorted(set(entities)))),
+            "relations": _chosen(self.relation_labels, (self.relations[r] for r in sorted(named))),
+        }
+
+    def types_of(self, entities: Iterable[int]) -> dict[str, list[str]]:
+        """All types of some entities by name, for JSON; entities without a type are left out."""
+        if self.types is None:
+            return {}
+        kinds = {e: self.types.of(e).tolist() for e in sorted(set(entities))}
+        return {self.entities[e]: [self.entities[k] for k in own] for e, own in kinds.items() if own}
+
+    def _shown(self, name: str, labels: Mapping[str, str]) -> str:
+        return labels.get(name, name) if self.shows_labels else name
 
     def has_entity(self, name: str) -> bool:
         """Whether `entity_id` knows a name."""
@@ -75,7 +124,7 @@ class Vocab:
         """Id of an entity by name, or by a label that only one entity has."""
         found = self._entity_ids.get(name)
         if found is None:
-            found = _only("entity", name, self._labelled_entities, self.entities)
+            found = _only("entity", name, self._labelled_entities, self.entities, self._entity_ids)
         if found is None:
             raise UnknownNameError("entity", name, [*self.entities, *self._labelled_entities])
         return found
@@ -94,7 +143,9 @@ class Vocab:
 
     def _find_relation(self, name: str) -> int | None:
         found = self._relation_ids.get(name)
-        return _only("relation", name, self._labelled_relations, self.relations) if found is None else found
+        if found is not None:
+            return found
+        return _only("relation", name, self._labelled_relations, self.relations, self._relation_ids)
 
     @cached_property
     def _entity_ids(self) -> dict[str, int]:
@@ -120,6 +171,7 @@ class AmbiguousLabelError(UnknownNameError):
         some = " and ".join(repr(name) for name in names[:MENTIONED])
         more = f" (and {len(names) - MENTIONED} more)" if len(names) > MENTIONED else ""
         text = f"unknown {kind} {label!r}: it is the label of {some}{more}; use one of these names"
+        self.nearest = list(names[:MENTIONED])
         RNNLogicError.__init__(self, text)
 
 
@@ -132,8 +184,26 @@ def _by_label(labels: Mapping[str, str], ids: Mapping[str, int]) -> dict[str, li
     return found
 
 
-def _only(kind: str, label: str, labelled: Mapping[str, list[int]], names: Sequence[str]) -> int | None:
-    ids = labelled.get(label, [])
-    if len(ids) > 1:
-        raise AmbiguousLabelError(kind, label, [names[i] for i in ids])
-    return ids[0] if ids else None
+def _only(
+    kind: str,
+    label: str,
+    labelled: Mapping[str, list[int]],
+    names: Sequence[str],
+    ids: Mapping[str, int],
+) -> int | None:
+    """The id that a label stands for, or a label with the name behind it: `Paris [Q90]`."""
+    found = labelled.get(label, [])
+    if len(found) > 1:
+        raise AmbiguousLabelError(kind, label, [names[i] for i in found])
+    if found or not label.endswith("]"):
+        return found[0] if found else None
+    start, _, name = label[:-1].rpartition(" [")
+    return ids[name] if ids.get(name) in labelled.get(start, ()) else None
+
+
+def _told_apart(shown: str, name: str, labelled: Mapping[str, list[int]]) -> str:
+    return f"{shown} [{name}]" if shown != name and len(labelled.get(shown, ())) > 1 else shown
+
+
+def _chosen(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: labels[name] for name in names if name in labels}

@@ -14,20 +14,18 @@ from safetensors.numpy import save as to_safetensors
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError
-from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.embeddings.step import Parameters, Table
-from rnnlogic.embeddings.train import Training
+from rnnlogic.embeddings.train import Method, Training
 
 CHECKPOINT = "checkpoint.safetensors"
-BEST = ("best_entity", "best_phase")
+BEST = "best_"  # before the names of the best parameters so far
 
 
 class Checkpoint:
     """The checkpoint in a folder; it belongs to one dataset and one set of settings."""
 
-    def __init__(self, folder: Path, dataset: Dataset, settings: RotatESettings) -> None:
-        self._folder, self._path = folder, folder / CHECKPOINT
-        self._origin = {"settings": settings.model_dump(), "data": fingerprint(dataset)}
+    def __init__(self, folder: Path, dataset: Dataset, method: Method) -> None:
+        self._folder, self._path, self._method = folder, folder / CHECKPOINT, method
+        self._origin = {"settings": method.settings.model_dump(), "data": fingerprint(dataset)}
 
     def load(self) -> Training | None:
         """The training kept so far, if any; an error if its data or settings differ."""
@@ -41,20 +39,18 @@ class Checkpoint:
         except (OSError, SafetensorError) as error:
             raise EmbeddingError(self._path, f"cannot be read ({error}); remove it to start over") from None
         self.require_same(about["origin"])
-        tables = [Table(*(arrays[f"{kind}.{name}"] for name in Table._fields)) for kind in Parameters._fields]
-        best = {name: arrays.get(name) for name in BEST}
-        return Training(
-            Parameters(*tables), about["step"], about["seconds"], history=about["history"], **best
-        )
+        best = {name.removeprefix(BEST): a for name, a in arrays.items() if name.startswith(BEST)}
+        parameters, history = self._method.restored(arrays), about["history"]
+        return Training(parameters, about["step"], about["seconds"], best or None, history)
 
     def save(self, training: Training) -> None:
         """Keep a training; it replaces the one kept before."""
         arrays = {
             f"{kind}.{name}": array
-            for kind, table in zip(Parameters._fields, training.parameters, strict=True)
-            for name, array in zip(Table._fields, table, strict=True)
+            for kind, table in training.parameters._asdict().items()
+            for name, array in table._asdict().items()
         }
-        arrays |= {name: array for name in BEST if (array := getattr(training, name)) is not None}
+        arrays |= {BEST + name: array for name, array in (training.best_values or {}).items()}
         about = {
             "origin": self._origin,
             "step": training.step,

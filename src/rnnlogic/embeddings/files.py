@@ -1,8 +1,8 @@
 """Embeddings as a folder of arrays, names and origin; the authors' checkpoints.
 
-embedding.safetensors  entity [E, 2D], phase [R, D]
+embedding.safetensors  entity [E, 2D]; RotatE: phase [R, D]; ComplEx: relation [2R, 2D]
 names.json             entities and relations, in the order of the rows
-about.json             margin, settings, versions; written last, so it marks a finished training
+about.json             model, margin (RotatE), settings, versions; written last: training is finished
 """
 
 from __future__ import annotations
@@ -21,9 +21,13 @@ from safetensors.numpy import save as to_safetensors
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.embeddings.base import Embedding
+from rnnlogic.embeddings.complex import ComplEx
 from rnnlogic.embeddings.rotate import RotatE
 
-FORMAT = 1
+MODELS: dict[str, type[Embedding]] = {"RotatE": RotatE, "ComplEx": ComplEx}
+FORMAT = 2  # the newest that can be read
+FORMATS = {"RotatE": 1, "ComplEx": 2}  # what is written
 ARRAYS, NAMES, ABOUT = "embedding.safetensors", "names.json", "about.json"
 
 
@@ -34,20 +38,20 @@ class EmbeddingError(RNNLogicError):
         super().__init__(f"{path}: {problem}")
 
 
-def save_embedding(folder: str | Path, embedding: RotatE, vocab: Vocab, about: dict[str, Any]) -> None:
-    """Write arrays, names and `about`, with the margin; every file appears whole, about.json last."""
+def save_embedding(folder: str | Path, embedding: Embedding, vocab: Vocab, about: dict[str, Any]) -> None:
+    """Write arrays, names and `about`; every file appears whole, about.json last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    arrays = {"entity": embedding.entity, "phase": embedding.phase}
-    packed = to_safetensors({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    packed = to_safetensors({name: np.ascontiguousarray(array) for name, array in embedding.arrays.items()})
     names = {"entities": vocab.entities, "relations": vocab.relations}
     write_atomically(folder / ARRAYS, packed)
     write_atomically(folder / NAMES, json.dumps(names, ensure_ascii=False, indent=1) + "\n")
-    facts = {"format": FORMAT, **about, "model": "RotatE", "dim": embedding.dim, "margin": embedding.margin}
+    model = embedding.model
+    facts = {"format": FORMATS[model], **about, "model": model, "dim": embedding.dim, **embedding.constants}
     write_atomically(folder / ABOUT, json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 
 
-def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[RotatE, dict[str, Any]]:
+def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[Embedding, dict[str, Any]]:
     """The embedding, its rows matched by name to `vocab`, and the contents of about.json."""
     folder = Path(folder)
     about = read_about(folder)
@@ -56,9 +60,14 @@ def load_embedding(folder: str | Path, vocab: Vocab) -> tuple[RotatE, dict[str, 
         arrays = from_safetensors((folder / ARRAYS).read_bytes())
     except (OSError, SafetensorError) as error:
         raise EmbeddingError(folder / ARRAYS, f"cannot be read ({error}); was it copied whole?") from None
+    kind = MODELS.get(about["model"])
+    if kind is None:
+        raise EmbeddingError(folder, f"holds a {about['model']}; known are {', '.join(MODELS)}")
     entity = arrays["entity"][_rows("entity", names["entities"], vocab.entities, folder)]
-    phase = arrays["phase"][_rows("relation", names["relations"], vocab.relations, folder)]
-    return RotatE(entity, phase, float(about["margin"])), about
+    rows = np.array(_rows("relation", names["relations"], vocab.relations, folder), np.int64)
+    relation, number = arrays[kind.relation_array], len(names["relations"])
+    inverses = [rows + first for first in range(number, len(relation), number)]  # with rows of their own
+    return kind.of_arrays(entity, relation[np.concatenate([rows, *inverses])], about), about
 
 
 def is_finished(folder: str | Path) -> bool:
@@ -67,7 +76,7 @@ def is_finished(folder: str | Path) -> bool:
 
 
 def read_about(folder: str | Path) -> dict[str, Any]:
-    """The contents of about.json: margin, dim, settings, versions, minutes, validation MRR."""
+    """The contents of about.json: model, dim, settings, versions, minutes, validation MRR."""
     about: dict[str, Any] = _read_json(Path(folder) / ABOUT)
     if about.get("format", 0) > FORMAT:
         raise EmbeddingError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.dataset import Dataset
+from rnnlogic.embeddings.base import Embedding
 from rnnlogic.embeddings.checkpoints import Checkpoint
 from rnnlogic.embeddings.files import (
     is_finished,
@@ -18,46 +18,52 @@ from rnnlogic.embeddings.files import (
     remove_embedding,
     save_embedding,
 )
-from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.embeddings.settings import RotatESettings, settings_for
-from rnnlogic.embeddings.train import MakeStepper, Training, train
+from rnnlogic.embeddings.methods import MakeStepper, method_of
+from rnnlogic.embeddings.settings import TrainingSettings
+from rnnlogic.embeddings.train import Method, Training, train
 
 PACKAGES = ("rnnlogic", "numpy", "numba", "safetensors")
 
 
 def fit(
     dataset: Dataset,
-    settings: RotatESettings | None = None,
+    settings: TrainingSettings,
     folder: str | Path | None = None,
     progress: Progress = silent,
     threads: int | None = None,
     max_minutes: float | None = None,
     restart: bool = False,
     make_stepper: MakeStepper | None = None,
-) -> RotatE:
-    """Train RotatE on a dataset, with the packaged settings by default.
+) -> Embedding:
+    """Train on a dataset the embedding that the settings belong to.
 
     With a folder the embedding is saved there. A stopped training resumes at its last checkpoint and a
     finished one is only loaded, unless `restart` drops them. After `max_minutes` training stops with the
     best embedding so far.
     """
-    settings = settings or settings_for(dataset)
+    method = method_of(dataset, settings, make_stepper)
     if folder is None:
-        training = train(dataset, settings, threads, None, progress, max_minutes, make_stepper)
-        return training.best(settings.margin, threads)
+        training = train(dataset, method, threads, None, progress, max_minutes)
+        return method.embedding(training.best(), threads)
     folder = Path(folder)
-    checkpoint = Checkpoint(folder, dataset, settings)
+    checkpoint = Checkpoint(folder, dataset, method)
     if restart:
         checkpoint.remove()
         remove_embedding(folder)
     if is_finished(folder):
         checkpoint.require_same(read_about(folder)["origin"])
     else:
-        training = train(dataset, settings, threads, checkpoint, progress, max_minutes, make_stepper)
-        about = _about(dataset, checkpoint.origin, training)
-        save_embedding(folder, training.best(settings.margin), dataset.vocab, about)
+        training = train(dataset, method, threads, checkpoint, progress, max_minutes)
+        about = _about(dataset, checkpoint.origin, training) | _extent(method, training, max_minutes)
+        save_embedding(folder, method.embedding(training.best(), threads), dataset.vocab, about)
     checkpoint.remove()
-    return replace(load_embedding(folder, dataset.vocab)[0], threads=threads)
+    return load_embedding(folder, dataset.vocab)[0].on_threads(threads)
+
+
+def _extent(method: Method, training: Training, max_minutes: float | None) -> dict[str, Any]:
+    """How many steps were planned, and whether time ran out before they were done."""
+    is_over = max_minutes is not None and training.seconds >= 60 * max_minutes
+    return {"planned_steps": method.steps, "ran_out_of_time": is_over and training.step < method.steps}
 
 
 def _about(dataset: Dataset, origin: dict[str, Any], training: Training) -> dict[str, Any]:

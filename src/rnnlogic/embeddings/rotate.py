@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +13,22 @@ from numpy.typing import NDArray
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.base import Embedding, Floats
 from rnnlogic.embeddings.kernels import PADDING, add_distances, gather_columns
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.embeddings.settings import RotatESettings
 
-Floats = NDArray[np.float32]
 BLOCK = 256  # entities whose distances a thread computes at a time
 
 
 @dataclass(frozen=True, eq=False)
-class RotatE:
+class RotatE(Embedding):
     """Trained embeddings; the score of (head, relation, tail) is margin - sum_d |x_h o x_r - x_t|."""
+
+    model: ClassVar[str] = "RotatE"
+    relation_array: ClassVar[str] = "phase"
 
     entity: Floats  # [E, 2D] real half, then imaginary half
     phase: Floats  # [R, D] radians
@@ -45,23 +49,33 @@ class RotatE:
         With a folder the embedding is saved there, and a stopped training resumes at its last checkpoint.
         """
         from rnnlogic.embeddings.fit import fit
+        from rnnlogic.embeddings.settings import settings_for
 
-        return fit(dataset, settings, folder, progress, threads, max_minutes)
+        settings = settings or settings_for(dataset)
+        embedding = fit(dataset, settings, folder, progress, threads, max_minutes)
+        assert isinstance(embedding, RotatE)
+        return embedding
+
+    @classmethod
+    def of_arrays(
+        cls, entity: Floats, relation: Floats, about: Mapping[str, Any], threads: int | None = None
+    ) -> RotatE:
+        """The embedding of these arrays and this margin."""
+        return cls(entity, relation, float(about["margin"]), threads)
 
     @property
-    def num_entities(self) -> int:
-        """Number of entities E."""
-        return len(self.entity)
+    def constants(self) -> dict[str, Any]:
+        """The margin."""
+        return {"margin": self.margin}
 
     @property
     def num_relations(self) -> int:
         """Number of relations R, without inverses."""
         return len(self.phase)
 
-    @property
-    def dim(self) -> int:
-        """Number of complex dimensions D."""
-        return int(self.phase.shape[1])
+    def on_threads(self, threads: int | None) -> RotatE:
+        """The same on another number of threads."""
+        return replace(self, threads=threads)
 
     def phases(self, relations: NDArray[np.integer]) -> Floats:
         """Angles [n, D] of relations [n] in 0..2R-1; an inverse relation turns backwards."""
@@ -85,7 +99,8 @@ class RotatE:
         asked = _Asked(turned, len(heads), self.entity, self.margin)
         scores = np.empty((len(heads), self.num_entities))
         firsts = range(0, self.num_entities, BLOCK)
-        for first, block in zip(firsts, map_ordered(_block_scores, firsts, asked, self.threads), strict=True):
+        blocks = map_ordered(_block_scores, firsts, asked, self.threads, here=True)
+        for first, block in zip(firsts, blocks, strict=True):
             scores[:, first : first + BLOCK] = block
         return scores
 

@@ -1,42 +1,27 @@
-"""Settings of RotatE training."""
+"""Settings of the training of embeddings."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from pydantic import Field
 
+from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.base.settings import Named, Settings, checked, name_for, override, packaged_names
 from rnnlogic.base.settings import packaged as packaged_values
 
-__all__ = ["RotatESettings", "make_settings", "override", "packaged", "settings_for"]
-
-FOLDER = "rotate"  # of the packaged settings
+__all__ = ["ComplExSettings", "RotatESettings", "TrainingSettings", "override", "packaged", "settings_for"]
 
 
-class RotatESettings(Settings):
-    """How RotatE is trained."""
+class TrainingSettings(Settings):
+    """What the training of every embedding has."""
 
     seed: int = Field(0, ge=0)
     dim: int = Field(200, ge=1, description="Complex dimensions D")
-    margin: float = Field(9.0, gt=0, le=60, description="gamma: score = margin - distance")
-    adversarial_temperature: float = Field(
-        1.0, ge=0, description="alpha: negatives weigh softmax(alpha * score); 0 weighs all the same"
-    )
-    batch_size: int = Field(
-        1024, ge=1, description="Queries per step; a fact gives two: (h, r, ?) and (t, r^-1, ?)"
-    )
-    negatives: int = Field(256, ge=1, description="Wrong answers per query, drawn without repeats; E at most")
-    share: int = Field(128, ge=1, description="Queries that share the same negatives")
-    subsampling: bool = Field(
-        True,
-        description="Weigh a fact by 1 / sqrt(6 + facts of (h, r) + facts of (r, t)), as RotatE's authors do",
-    )
+    batch_size: int = Field(1024, ge=1, description="Queries per step")
     epochs: float = Field(100.0, gt=0, description="Passes over all training queries")
-    learning_rate: float = Field(
-        0.01, gt=0, description="Adam's step; entities: in units of (margin + 2) / dim, phases: of pi"
-    )
+    learning_rate: float = Field(0.01, gt=0, description="Size of a step")
     schedule: Literal["cosine", "step", "constant"] = Field(
         "cosine",
         description="The rate falls as a cosine to 0, to a tenth at half the steps (authors), or not at all",
@@ -51,22 +36,77 @@ class RotatESettings(Settings):
     )
     valid_facts: int = Field(1000, ge=1, description="Validation facts in an evaluation, at most")
 
+
+class ComplExSettings(TrainingSettings):
+    """How ComplEx is trained."""
+
+    dim: int = Field(100, ge=1, description="Complex dimensions D, the rank")
+    batch_size: int = Field(
+        256, ge=1, description="Distinct queries (h, r, ?) or (t, r^-1, ?) per step, with all their answers"
+    )
+    epochs: float = Field(30.0, gt=0, description="Passes over all training queries")
+    learning_rate: float = Field(0.1, gt=0, description="Adagrad's rate")
+    penalty: float = Field(
+        0.05, ge=0, description="N3: weight of the summed cubes of moduli of head, relation and answer"
+    )
+    relation_weight: float = Field(
+        0.0, ge=0, description="Weight of the second task, to tell a fact's relation by its entities"
+    )
+    start: float = Field(0.001, gt=0, description="Standard deviation of the first random numbers")
+
+
+class RotatESettings(TrainingSettings):
+    """How RotatE is trained."""
+
+    dim: int = Field(200, ge=1, description="Complex dimensions D")
+    margin: float = Field(9.0, gt=0, le=60, description="gamma: score = margin - distance")
+    adversarial_temperature: float = Field(
+        1.0, ge=0, description="alpha: negatives weigh softmax(alpha * score); 0 weighs all the same"
+    )
+    batch_size: int = Field(
+        1024, ge=1, description="Queries per step; a fact gives two: (h, r, ?) and (t, r^-1, ?)"
+    )
+    negatives: int = Field(256, ge=1, description="Wrong answers per query, drawn without repeats; E at most")
+    share: int = Field(128, ge=1, description="Queries that share the same negatives")
+    subsampling: bool = Field(
+        True,
+        description="Weigh a fact by 1 / sqrt(6 + facts of (h, r) + facts of (r, t)), as RotatE's authors do",
+    )
+    learning_rate: float = Field(
+        0.01, gt=0, description="Adam's step; entities: in units of (margin + 2) / dim, phases: of pi"
+    )
+
     @property
     def entity_range(self) -> float:
         """Entities start uniformly between minus and plus this."""
         return (self.margin + 2.0) / self.dim
 
 
+MODELS: dict[str, type[TrainingSettings]] = {"rotate": RotatESettings, "complex": ComplExSettings}
+
+
 def make_settings(values: Mapping[str, Any], source: str = "settings") -> RotatESettings:
-    """Check values; an error names the key, and the nearest one if it does not exist."""
+    """Check values for RotatE; an error names the key, and the nearest one if it does not exist."""
     return checked(RotatESettings, values, source)
 
 
-def settings_for(dataset: Named) -> RotatESettings:
-    """The packaged settings for a dataset, by its name if that is known, else by its size."""
-    return packaged(name_for(dataset, packaged_names(FOLDER)))
+@overload
+def settings_for(dataset: Named) -> RotatESettings: ...
+@overload
+def settings_for(dataset: Named, model: Literal["complex"]) -> ComplExSettings: ...
+@overload
+def settings_for(dataset: Named, model: str) -> TrainingSettings: ...
+def settings_for(dataset: Named, model: str = "rotate") -> TrainingSettings:
+    """The packaged settings of a model for a dataset, by its name if that is known, else by its size."""
+    return packaged(name_for(dataset, packaged_names(_known(model))), model)
 
 
-def packaged(name: str) -> RotatESettings:
-    """Packaged settings by name."""
-    return make_settings(packaged_values(FOLDER, name), f"settings/{FOLDER}/{name}.yaml")
+def packaged(name: str, model: str = "rotate") -> TrainingSettings:
+    """Packaged settings of a model by name: settings/MODEL/NAME.yaml."""
+    return checked(MODELS[_known(model)], packaged_values(model, name), f"settings/{model}/{name}.yaml")
+
+
+def _known(model: str) -> str:
+    if model not in MODELS:
+        raise UnknownNameError("model", model, MODELS)
+    return model

@@ -1,13 +1,13 @@
-"""Training of RotatE: steps, evaluations of the validation set, checkpoints."""
+"""Training of an embedding: steps, evaluations of the validation set, checkpoints."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +16,18 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.embeddings.sampling import Piece, Sampler
-from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.embeddings.step import CpuStepper, Parameters, initial_parameters
+from rnnlogic.embeddings.base import Embedding, Floats
+from rnnlogic.embeddings.settings import TrainingSettings
 from rnnlogic.evaluation.evaluate import evaluate
 
 SHOW_EVERY = 0.5  # seconds between two calls of the progress function
 KEEP_EVERY = 120.0  # seconds between two checkpoints
+
+
+class Parameters(Protocol):
+    """A named tuple of tables, each a named tuple of arrays, the first of which are the `values`."""
+
+    def _asdict(self) -> dict[str, Any]: ...
 
 
 class Stepper(Protocol):
@@ -34,8 +38,8 @@ class Stepper(Protocol):
         """The parameters as they are now."""
         ...
 
-    def step(self, pieces: Sequence[Piece], rate: float) -> float:
-        """Change the parameters by one step of Adam; returns the loss."""
+    def step(self, batch: Any, rate: float) -> float:
+        """Change the parameters by one step; returns the loss."""
         ...
 
     def close(self) -> None:
@@ -43,7 +47,47 @@ class Stepper(Protocol):
         ...
 
 
-MakeStepper = Callable[[Parameters, Sampler], Stepper]
+class Method(Protocol):
+    """What differs between kinds of embeddings."""
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """How it is trained."""
+        ...
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps of an epoch."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Steps of the whole training."""
+        ...
+
+    def order(self, epoch: int) -> NDArray[np.int64]:
+        """The queries of an epoch in random order."""
+        ...
+
+    def batch(self, step: int, order: NDArray[np.int64]) -> Any:
+        """What a step needs, given the order of its epoch."""
+        ...
+
+    def first(self) -> Parameters:
+        """Random parameters."""
+        ...
+
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> Parameters:
+        """The parameters of a checkpoint."""
+        ...
+
+    def stepper(self, parameters: Parameters, threads: int) -> Stepper:
+        """Takes steps."""
+        ...
+
+    def embedding(self, values: Mapping[str, Floats], threads: int | None) -> Embedding:
+        """The embedding with these parameters."""
+        ...
 
 
 @dataclass
@@ -53,16 +97,16 @@ class Training:
     parameters: Parameters
     step: int = 0
     seconds: float = 0.0
-    best_entity: NDArray[np.float32] | None = None  # at the highest validation MRR so far
-    best_phase: NDArray[np.float32] | None = None
+    best_values: dict[str, Floats] | None = None  # at the highest validation MRR so far
     history: list[dict[str, float]] = field(default_factory=list)  # one record per evaluation
 
-    def best(self, margin: float, threads: int | None = None) -> RotatE:
-        """The embedding with the highest validation MRR, or the last one if the validation set is empty."""
-        entity, phase = self.best_entity, self.best_phase
-        if entity is None or phase is None:
-            entity, phase = self.parameters.entity.values, self.parameters.phase.values
-        return RotatE(entity, phase, margin, threads)
+    def values(self) -> dict[str, Floats]:
+        """The parameters as they are now, by name."""
+        return {name: table.values for name, table in self.parameters._asdict().items()}
+
+    def best(self) -> dict[str, Floats]:
+        """The parameters with the highest validation MRR, or the last ones if the validation set is empty."""
+        return self.values() if self.best_values is None else self.best_values
 
     def since_best(self) -> int:
         """Evaluations after the best one."""
@@ -84,27 +128,23 @@ class Keeper(Protocol):
 
 def train(
     dataset: Dataset,
-    settings: RotatESettings,
+    method: Method,
     threads: int | None = None,
     keeper: Keeper | None = None,
     progress: Progress = silent,
     max_minutes: float | None = None,
-    make_stepper: MakeStepper | None = None,
 ) -> Training:
     """Train on the training facts for at most `max_minutes`, resuming what `keeper` holds."""
-    sampler = Sampler.of(dataset, settings)
-    training = keeper.load() if keeper is not None else None
+    settings, training = method.settings, keeper.load() if keeper is not None else None
     if training is None:
-        size = (dataset.vocab.num_entities, dataset.vocab.num_relations)
-        training = Training(initial_parameters(*size, settings))
+        training = Training(method.first())
     threads = threads or default_threads()
-    make_stepper = make_stepper or (lambda parameters, sampler: CpuStepper(parameters, sampler, threads))
     most_seconds = math.inf if max_minutes is None else 60 * max_minutes
-    with closing(make_stepper(training.parameters, sampler)) as stepper:
-        while training.step < sampler.steps and training.seconds < most_seconds:
-            _run_to_next_mark(training, stepper, sampler, progress, keeper, most_seconds)
+    with closing(method.stepper(training.parameters, threads)) as stepper:
+        while training.step < method.steps and training.seconds < most_seconds:
+            _run_to_next_mark(training, stepper, method, progress, keeper, most_seconds)
             training.parameters = stepper.parameters
-            _measure(training, dataset, settings, threads)
+            _measure(training, dataset, method, threads)
             if keeper is not None:
                 keeper.save(training)
             if settings.patience is not None and training.since_best() >= settings.patience:
@@ -115,38 +155,38 @@ def train(
 def _run_to_next_mark(
     training: Training,
     stepper: Stepper,
-    sampler: Sampler,
+    method: Method,
     progress: Progress,
     keeper: Keeper | None,
     most_seconds: float,
 ) -> None:
     """Take steps until the next evaluation, or until time is up."""
-    end = _next_mark(training.step, sampler.steps, sampler.settings.evaluations)
-    order = sampler.order(training.step // sampler.steps_per_epoch)
+    end = _next_mark(training.step, method.steps, method.settings.evaluations)
+    order = method.order(training.step // method.steps_per_epoch)
     shown = kept = now = time.perf_counter()
     while training.step < end and training.seconds < most_seconds:
-        if training.step % sampler.steps_per_epoch == 0:
-            order = sampler.order(training.step // sampler.steps_per_epoch)
-        rate = learning_rate(sampler.settings, training.step, sampler.steps)
-        loss = stepper.step(sampler.pieces(training.step, order), rate)
+        if training.step % method.steps_per_epoch == 0:
+            order = method.order(training.step // method.steps_per_epoch)
+        rate = learning_rate(method.settings, training.step, method.steps)
+        loss = stepper.step(method.batch(training.step, order), rate)
         if not math.isfinite(loss):
             raise RNNLogicError(
-                f"RotatE training diverged at step {training.step:,}; set learning_rate below"
-                f" {sampler.settings.learning_rate}"
+                f"training diverged at step {training.step:,}; set learning_rate below"
+                f" {method.settings.learning_rate}"
             )
         training.step += 1
         before, now = now, time.perf_counter()
         training.seconds += now - before
         if now - shown > SHOW_EVERY or training.step == end:
             shown = now
-            progress("train", training.step, sampler.steps, _note(loss, training))
+            progress("train", training.step, method.steps, _note(loss, training))
         if keeper is not None and now - kept > KEEP_EVERY:
             training.parameters = stepper.parameters
             keeper.save(training)
             kept = now = time.perf_counter()
 
 
-def learning_rate(settings: RotatESettings, step: int, steps: int) -> float:
+def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
     """The learning rate of a step."""
     if settings.schedule == "cosine":
         return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps))
@@ -158,19 +198,19 @@ def _next_mark(step: int, steps: int, evaluations: int) -> int:
     return next(mark for k in range(1, evaluations + 1) if (mark := -(-steps * k // evaluations)) > step)
 
 
-def _measure(training: Training, dataset: Dataset, settings: RotatESettings, threads: int) -> None:
+def _measure(training: Training, dataset: Dataset, method: Method, threads: int) -> None:
     """Evaluate validation facts, if there are any, and keep the embedding if it is the best so far."""
     if not len(dataset.valid):
         return
     started = time.perf_counter()
-    entity, phase = training.parameters.entity.values, training.parameters.phase.values
-    scorer = RotatE(entity, phase, settings.margin, threads)
-    report = evaluate(scorer, dataset, "valid", most_facts=settings.valid_facts)
+    values = training.values()
+    scorer, most = method.embedding(values, threads), method.settings.valid_facts
+    report = evaluate(scorer, dataset, "valid", most_facts=most)
     mrr = report.as_dict()["both"]["expected"]["mrr"]
     training.seconds += time.perf_counter() - started
     training.history.append({"step": training.step, "seconds": training.seconds, "valid_mrr": mrr})
     if training.since_best() == 0:
-        training.best_entity, training.best_phase = entity.copy(), phase.copy()
+        training.best_values = {name: array.copy() for name, array in values.items()}
 
 
 def _note(loss: float, training: Training) -> str:

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Literal, Protocol, runtime_checkable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.evaluation.kernels import rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
 from rnnlogic.evaluation.sampled import NegativeSampler
+from rnnlogic.grounding.candidates import Scored
 
 Split = Literal["valid", "test"]
 
 SCORE_BYTES = 16 << 20  # scores of one chunk by default; with more, memory is not reused
+FIRST_SAMPLE = 100  # facts that are asked first under a budget
+QUERIES = 256  # of one chunk at least, where only the entities that rules reach are scored
 GROUPS: dict[Side, tuple[Side, ...]] = {
     "both": ("both", "tail", "head"),
     "tail": ("tail",),
@@ -43,6 +52,22 @@ class Scorer(Protocol):
         ...
 
 
+@runtime_checkable
+class RuleBased(Protocol):
+    """A scorer that knows which entities rules reach; its chunks may run side by side, also elsewhere."""
+
+    threads: int | None
+
+    @property
+    def embedding(self) -> Scorer | None:
+        """With an embedding, all entities have scores."""
+
+    def scored(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> Iterator[Scored]:
+        """Scores of the entities that rules reach, some queries at a time, in any order."""
+
+
 def evaluate(
     scorer: Scorer,
     dataset: Dataset,
@@ -54,14 +79,24 @@ def evaluate(
     most_facts: int | None = None,
     negatives: int | None = None,
     seed: int = 0,
+    budget: Budget = UNLIMITED,
 ) -> Report:
     """Rank the answers of a split, filtered against all facts, with queries grounded on `evidence`.
 
     A fact (h, r, t) asks (h, r, ?) with answer t (tail side) and (t, r^-1, ?) with answer h (head side).
     `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
     than `most_facts` a fixed random sample is asked. With `negatives`, each answer is ranked among that many
-    entities that are not known answers, drawn with `seed`, instead of among all.
+    entities that are not known answers, drawn with `seed`, instead of among all. With a budget as large a
+    sample is asked as there is time for.
     """
+    if budget.is_limited:
+        return _evaluate_in_time(
+            partial(evaluate, scorer, dataset, split, evidence, sides, chunk, progress),
+            min(len(_facts(dataset, split)), most_facts or 1 << 62),
+            negatives,
+            seed,
+            budget,
+        )
     started = time.perf_counter()
     _check_settings(split, evidence, sides, chunk, negatives)
     sampler = None if negatives is None else NegativeSampler(negatives, seed)
@@ -69,16 +104,18 @@ def evaluate(
     if most_facts is not None and len(facts) > most_facts:
         facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
     asked = _queries(facts, sides, dataset.vocab.num_relations)
-    size = chunk or max(1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
-    graph, known = dataset.graph(evidence), KnownAnswers(dataset.graph("all"))
+    by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None and sampler is None
+    fitting = SCORE_BYTES // (8 * dataset.vocab.num_entities)
+    size = chunk or max(QUERIES if by_reach else 1, fitting)
+    shared = _Shared(scorer, dataset.graph(evidence), KnownAnswers(dataset.graph("all")), sampler, by_reach)
+    chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
     parts: list[Ranks] = []
-    mrr_sum = 0.0
-    for start in range(0, len(asked), size):
-        queries = asked[start : start + size]
-        parts.append(_rank_chunk(scorer, graph, known, queries, dataset.vocab, sampler))
+    mrr_sum, done = 0.0, 0
+    for ranks in _ranked(chunks, shared, dataset.vocab):
+        parts.append(ranks)
         if progress is not None:
-            mrr_sum += math.fsum(query_metrics(parts[-1])["mrr"])
-            done = start + len(queries)
+            mrr_sum += math.fsum(query_metrics(ranks)["mrr"])
+            done += len(ranks)
             progress(done, len(asked), f"MRR {mrr_sum / done:.3f}")
     return Report(
         dataset=dataset.name,
@@ -96,29 +133,49 @@ def evaluate(
 def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArray[np.float64]:
     """Expected reciprocal ranks of the answers of some facts, both sides, by training facts."""
     asked = _queries(facts, "both", dataset.vocab.num_relations)
-    size = max(1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
-    graph, known = dataset.graph("train"), KnownAnswers(dataset.graph("all"))
-    chunks = (asked[start : start + size] for start in range(0, len(asked), size))
-    ranks = [_rank_chunk(scorer, graph, known, chunk, dataset.vocab, None) for chunk in chunks]
-    return query_metrics(Ranks.concatenate(ranks))["mrr"]
+    by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None
+    size = max(QUERIES if by_reach else 1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
+    shared = _Shared(scorer, dataset.graph("train"), KnownAnswers(dataset.graph("all")), None, by_reach)
+    chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
+    return query_metrics(Ranks.concatenate(list(_ranked(chunks, shared, dataset.vocab))))["mrr"]
+
+
+def _evaluate_in_time(
+    asked: Callable[..., Report], facts: int, negatives: int | None, seed: int, budget: Budget
+) -> Report:
+    """Ever larger samples of so many facts, until the next would take too long."""
+    size = min(FIRST_SAMPLE, facts)
+    while True:
+        started = time.monotonic()
+        report = asked(size, negatives, seed)
+        seconds = max(time.monotonic() - started, 1e-6)
+        larger = min(facts, 5 * size, int(0.8 * size * budget.left / seconds))
+        if (larger < 1.5 * size and larger < facts) or larger <= size:
+            break
+        size = larger
+    if size == facts:
+        return report
+    budget.cut("evaluate", f"a sample of {size:,} of {facts:,} facts")
+    return replace(report, protocol=f"{report.protocol}; a sample of {size:,} of {facts:,} facts")
 
 
 class KnownAnswers:
     """All answers of (head, relation, ?) in a graph, for many queries at once."""
 
     def __init__(self, graph: Graph) -> None:
-        self._arrays, self._num_entities = graph.arrays, graph.num_entities
+        self._graph = graph
         relation_of_row = np.repeat(np.arange(2 * graph.num_relations), np.diff(graph.arrays.relation_rows))
         self._row_keys = relation_of_row * graph.num_entities + graph.arrays.row_head  # ascending, int64
 
     def pairs(self, heads: NDArray[np.int32], relations: NDArray[np.int32]) -> Pairs:
         """(query, answer) pairs of queries heads [B], relations [B], in order; each must have an answer."""
-        rows = np.searchsorted(self._row_keys, relations.astype(np.int64) * self._num_entities + heads)
-        starts, ends = self._arrays.row_edges[rows], self._arrays.row_edges[rows + 1]
+        rows = np.searchsorted(self._row_keys, relations.astype(np.int64) * self._graph.num_entities + heads)
+        arrays = self._graph.arrays
+        starts, ends = arrays.row_edges[rows], arrays.row_edges[rows + 1]
         lengths = ends - starts
         queries = np.repeat(np.arange(len(heads)), lengths)
         place_in_row = np.arange(len(queries)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return queries, self._arrays.tails[starts[queries] + place_in_row]
+        return queries, arrays.tails[starts[queries] + place_in_row]
 
 
 def _protocol(negatives: int | None, seed: int) -> str:
@@ -164,31 +221,83 @@ def _queries(facts: Triples, sides: Side, num_relations: int) -> NDArray[np.int3
     return asked[np.lexsort((asked[:, 2], asked[:, 0], asked[:, 1]))]
 
 
-def _rank_chunk(
-    scorer: Scorer,
-    graph: Graph,
-    known: KnownAnswers,
-    queries: NDArray[np.int32],
-    vocab: Vocab,
-    sampler: NegativeSampler | None,
-) -> Ranks:
-    """Ranks of queries [B, 3]; equal questions (head, relation) are adjacent and scored once."""
-    heads, relations, answers = np.ascontiguousarray(queries.T)
-    is_new = np.append(True, (heads[1:] != heads[:-1]) | (relations[1:] != relations[:-1]))
-    scores = scorer.score(graph, heads[is_new], relations[is_new])  # [questions, E]
-    expected_shape = (int(is_new.sum()), graph.num_entities)
-    if scores.shape != expected_shape:
-        raise ValueError(f"the scorer returned an array of shape {scores.shape}, expected {expected_shape}")
-    if not is_new.all():
-        scores = scores[np.cumsum(is_new) - 1]  # [B, E]
+class _Shared(NamedTuple):
+    """What the chunks of an evaluation share."""
+
+    scorer: Scorer
+    graph: Graph
+    known: KnownAnswers
+    sampler: NegativeSampler | None
+    by_reach: bool  # whether answers are ranked by the entities that rules reach
+
+
+def _ranked(chunks: list[NDArray[np.int32]], shared: _Shared, vocab: Vocab) -> Iterator[Ranks]:
+    """The ranks of each chunk [B, 3], in order; in other scorers than ours only one chunk is at work."""
+    done = 0
+    side_by_side = isinstance(shared.scorer, RuleBased) and shared.sampler is None
     try:
-        rank = rank_answers if sampler is None else sampler.rank
-        return rank(scores, answers, known.pairs(heads, relations))
+        if not side_by_side:
+            parts: Iterator[Ranks] = (_rank_chunk(shared, queries) for queries in chunks)
+        else:
+            assert isinstance(shared.scorer, RuleBased)
+            parts = map_ordered(_rank_chunk, chunks, shared, shared.scorer.threads)
+        for part in parts:
+            yield part
+            done += 1
     except UndefinedScoreError as error:
-        head, relation, _ = queries[error.row]
+        head, relation, _ = chunks[done][error.row]
         question = f"({vocab.entities[head]}, {vocab.relation_name(relation)}, ?)"
         entity = vocab.entities[error.entity]
         raise RNNLogicError(
             f"the scorer returned NaN for {entity!r} as an answer of {question}; every score must be a"
             " number, or -inf for an entity that is not reached (did training diverge?)"
         ) from error
+
+
+def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> Ranks:
+    """Ranks of queries [B, 3]; equal questions (head, relation) are adjacent and scored once."""
+    heads, relations, answers = np.ascontiguousarray(queries.T)
+    is_new = np.append(True, (heads[1:] != heads[:-1]) | (relations[1:] != relations[:-1]))
+    question = np.cumsum(is_new) - 1
+    rows, known = shared.known.pairs(heads, relations)
+    if shared.by_reach:
+        assert isinstance(shared.scorer, RuleBased)
+        ptr, entity, values = _reached(shared, heads[is_new], relations[is_new], question)
+        known_ptr = np.searchsorted(rows, np.arange(len(heads) + 1))
+        size = shared.graph.num_entities
+        return Ranks(
+            *rank_candidates(
+                ptr, entity, values, question, answers, known_ptr, known.astype(np.int32, copy=False), size
+            )
+        )
+    scores = shared.scorer.score(shared.graph, heads[is_new], relations[is_new])  # [questions, E]
+    expected_shape = (int(is_new.sum()), shared.graph.num_entities)
+    if scores.shape != expected_shape:
+        raise ValueError(f"the scorer returned an array of shape {scores.shape}, expected {expected_shape}")
+    if not is_new.all():
+        scores = scores[question]  # [B, E]
+    rank = rank_answers if shared.sampler is None else shared.sampler.rank
+    return rank(scores, answers, (rows, known))
+
+
+def _reached(
+    shared: _Shared, heads: NDArray[np.int32], relations: NDArray[np.int32], question: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Where the candidates of each question begin [questions+1], the candidates, and their scores."""
+    assert isinstance(shared.scorer, RuleBased)
+    chunks = list(shared.scorer.scored(shared.graph, heads, relations))
+    sizes = np.zeros(len(heads) + 1, np.int64)
+    for chunk in chunks:
+        sizes[chunk.queries + 1] = np.diff(chunk.ptr)
+    ptr = np.cumsum(sizes)
+    entity, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1])
+    for chunk in chunks:
+        for i, place in enumerate(chunk.queries.tolist()):
+            part = slice(chunk.ptr[i], chunk.ptr[i + 1])
+            entity[ptr[place] : ptr[place + 1]] = chunk.entity[part]
+            values[ptr[place] : ptr[place + 1]] = chunk.values[part]
+    if np.isnan(values).any():
+        first = int(np.argmax(np.isnan(values)))
+        asked = int(np.searchsorted(ptr, first, "right")) - 1
+        raise UndefinedScoreError(int(np.argmax(question == asked)), int(entity[first]))
+    return ptr, entity, values

@@ -20,6 +20,9 @@ class UndefinedScoreError(RNNLogicError):
         self.row, self.entity = row, entity
         super().__init__(f"query {row} cannot be ranked: the score of entity {entity} is not a number (NaN)")
 
+    def __reduce__(self) -> tuple[type[UndefinedScoreError], tuple[int, int]]:
+        return UndefinedScoreError, (self.row, self.entity)
+
 
 @dataclass(frozen=True, eq=False)
 class Ranks:

@@ -32,6 +32,11 @@ class Report:
     protocol: str = FULL_RANKING  # what the answers are ranked among
 
     @property
+    def is_sample(self) -> bool:
+        """Whether time sufficed only for a sample of the facts."""
+        return "; a sample of " in self.protocol
+
+    @property
     def queries(self) -> int:
         """Number of queries asked."""
         return len(self.asked)

@@ -220,7 +220,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
         size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
         with torch.inference_mode():
             search = _Search(self, self._tables(), number, width, banned)
-        parts = list(map_ordered(_beams_of, heads.split(size), search, threads))
+        parts = list(map_ordered(_beams_of, heads.split(size), search, threads, here=True))
         head, tokens, log_prob = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
         return RankedRules(self._rule_set(head, tokens), np.asarray(log_prob, dtype=np.float64))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.prefixes import PrefixTree
@@ -16,6 +18,8 @@ from rnnlogic.rules.ruleset import RuleSet
 
 LEARNING_RATE = 1e-3  # as in the paper
 BATCH_SIZE = 512
+TRIED = 10  # steps after which it is clear how many a budget allows
+LEAST_PART = 0.3  # of the steps; fewer teach too little
 THINNED_ENDS = 8  # of a batch's longest rules every eighth teaches its END, with eightfold weight
 
 
@@ -37,13 +41,15 @@ def fit_generator(
     batch_size: int = BATCH_SIZE,
     per_relation: bool = True,
     tick: Tick = no_tick,
+    budget: Budget = UNLIMITED,
 ) -> GeneratorFit:
     """Maximise the sum of weights [n] * log p(rule), by Adam with a cosine learning rate that falls to 0.
 
     With `per_relation` the weights are scaled to the same sum for each head relation, so that rare relations
     are learned as well as frequent ones; without, the sum is the paper's, where a relation counts by its
     instances. A batch holds `batch_size` rules drawn by weight, or all if there are no more. The network
-    changes in place; Adam starts afresh.
+    changes in place; Adam starts afresh. A budget makes the training shorter, learning rate and all; if it
+    is not enough for LEAST_PART of the steps, TimeIsUp is raised.
     """
     rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
     heads, tokens = net.encode(rules)
@@ -52,6 +58,7 @@ def fit_generator(
     optimizer = torch.optim.Adam(net.parameters(), lr=learning_rate, fused=True)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=max(steps, 1))
     losses = np.zeros(steps)
+    began = time.monotonic()
     for step, (chosen, share) in enumerate(_batches(shares, steps, batch_size, random)):
         loss = -net.weighted_log_prob(tree.levels(chosen, share, thinned, int(random.integers(thinned))))
         optimizer.zero_grad()
@@ -60,7 +67,21 @@ def fit_generator(
         schedule.step()
         losses[step] = loss.item()
         tick(step + 1, steps, f"loss {losses[step]:.2f}")
+        if step + 1 == TRIED and budget.is_limited:
+            steps = schedule.T_max = _affordable(steps, (time.monotonic() - began) / TRIED, budget)
+            losses = losses[:steps]
+        if step + 1 == steps or (step >= TRIED and budget.is_over):
+            losses, steps = losses[: step + 1], step + 1
+            break
     return GeneratorFit(float(losses[-max(1, steps // 10) :].mean()) if steps else float("nan"), losses)
+
+
+def _affordable(steps: int, seconds: float, budget: Budget) -> int:
+    """How many of the steps can be taken, if each takes so many seconds."""
+    possible = min(steps, TRIED + int(budget.left / seconds))
+    if possible < LEAST_PART * steps:
+        raise TimeIsUp
+    return possible
 
 
 def _shares(

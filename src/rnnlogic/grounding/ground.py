@@ -7,7 +7,7 @@ Chunks do not depend on the number of threads, and neither do results.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +23,8 @@ from rnnlogic.grounding.candidates import Candidates, Scored
 from rnnlogic.grounding.evidence.counting.kernels import Items
 from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
+from rnnlogic.grounding.sampling import kernels as sampled
+from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
@@ -57,6 +59,7 @@ class Grounding:
     entity: NDArray[np.int32]  # [n]
     count: NDArray[Any]  # [n] int32, or int64 where 32 bits might not hold a count
     num_entities: int
+    cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
 
     def __len__(self) -> int:
         return len(self.entity)
@@ -113,7 +116,7 @@ class _Ready(NamedTuple):
     evidence: Source | None  # named evidence, if any of the rules is
 
 
-class _Batch(NamedTuple):
+class Batch(NamedTuple):
     """Queries of one relation; `hidden` is -1 where nothing is hidden."""
 
     positions: NDArray[np.int64]
@@ -121,12 +124,13 @@ class _Batch(NamedTuple):
     heads: NDArray[np.int32]
     hidden: NDArray[np.int32]
 
-    def halves(self) -> tuple[_Batch, _Batch]:
+    def halves(self) -> tuple[Batch, Batch]:
+        """The first and the second half of the queries."""
         middle = len(self.positions) // 2
         first, second = slice(None, middle), slice(middle, None)
         return (
-            _Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
-            _Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
+            Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
+            Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
         )
 
 
@@ -135,7 +139,8 @@ class Grounder:
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
     (head, relation, hidden) is hidden in both directions while its own query is grounded; -2 - answer
-    hides all links between head and answer, by any relation.
+    hides all links between head and answer, by any relation. On large graphs a budget bounds the work of a
+    query; counts are then right on average.
     """
 
     def __init__(
@@ -145,6 +150,7 @@ class Grounder:
         threads: int | None = None,
         chunk_queries: int = CHUNK_QUERIES,
         chunk_results: int = CHUNK_RESULTS,
+        budget: Budget | None = None,
     ) -> None:
         used = max(rules.heads.max(initial=0), rules.body.max(initial=0))
         if used >= 2 * graph.num_relations:
@@ -155,6 +161,8 @@ class Grounder:
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results
         self._chunk_queries = chunk_queries
+        budget = budget or default_budget(graph)
+        self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
         self._items: Items | None = None  # found when named evidence first needs them
 
@@ -165,7 +173,7 @@ class Grounder:
 
         `relations` and `hidden` may be one number for all queries; relations without rules yield no chunk.
         """
-        batches = self._batches(heads, relations, hidden)
+        batches = self.batches(heads, relations, hidden)
         for parts in map_ordered(_ground, batches, self, self.threads, _results, self._chunk_results):
             yield from parts
 
@@ -181,7 +189,7 @@ class Grounder:
         rule_weights = np.asarray(weights, np.float64)
         if rule_weights.shape != (len(self.rules),) or not np.isfinite(rule_weights).all():
             raise ValueError(f"weights must be {len(self.rules)} finite numbers")
-        batches, shared = self._batches(heads, relations, hidden), (self, rule_weights, feature)
+        batches, shared = self.batches(heads, relations, hidden), (self, rule_weights, feature)
         for parts in map_ordered(_score, batches, shared, self.threads, _candidates, self._chunk_results):
             yield from parts
 
@@ -207,7 +215,8 @@ class Grounder:
             source = Source.of(self.graph, self._items, relation, of_kind)
         return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source)
 
-    def _batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[_Batch]:
+    def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:
+        """The queries in units of work for `ground_batch`, large ones first."""
         head = np.atleast_1d(np.asarray(heads, np.int32))
         relation = np.broadcast_to(np.asarray(relations, np.int64), head.shape)
         answer = np.broadcast_to(np.asarray(-1 if hidden is None else hidden, np.int32), head.shape)
@@ -220,7 +229,7 @@ class Grounder:
             self.ready(int(relation[block[0]]))
             for start in range(0, len(block), self._chunk_queries):
                 part = block[start : start + self._chunk_queries]
-                batches.append(_Batch(part, int(relation[part[0]]), head[part], answer[part]))
+                batches.append(Batch(part, int(relation[part[0]]), head[part], answer[part]))
         # Large batches first, so that no thread is left alone with one at the end.
         batches.sort(key=lambda batch: -len(batch.positions) * len(self.rules.by_head(batch.relation)))
         return batches
@@ -231,22 +240,34 @@ class Grounder:
         if len(head) and not (relation.min() >= 0 and relation.max() < 2 * self.graph.num_relations):
             raise ValueError(f"relations must lie in 0..{2 * self.graph.num_relations - 1}")
 
-    def ground_batch(self, batch: _Batch) -> list[Grounding]:
+    def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
         ids, trie, place, dtype, evidence = self.ready(batch.relation)
-        if dtype == np.float64:
-            self._refuse_overflow(batch, trie)
-            dtype = np.dtype(np.int64)
-        entity, count, ptr = self._count(batch, trie, dtype, self._chunk_results)
+        if self.budget is not None:
+            entity, count, ptr, cuts = self._count_within(batch, trie, self.budget)
+        else:
+            if dtype == np.float64:
+                self._refuse_overflow(batch, trie)
+                dtype = np.dtype(np.int64)
+            (entity, count, ptr), cuts = self._count(batch, trie, dtype, self._chunk_results), NO_CUTS
         if len(ptr) == 0:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
         found = Walked(place, ptr, entity, count)
         if evidence is not None:
             found = evidence.added(self.graph, found, batch.heads, batch.hidden)
-        return [Grounding(batch.relation, batch.positions, batch.heads, ids, *found, self.graph.num_entities)]
+        place, ptr, entity, count = found
+        queries, entities = (batch.positions, batch.heads), self.graph.num_entities
+        return [Grounding(batch.relation, *queries, ids, place, ptr, entity, count, entities, cuts)]
+
+    def _count_within(
+        self, batch: Batch, trie: Trie, budget: Budget
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        relation, inverse = batch.relation, self.graph.inverse(batch.relation)
+        sums, asked = np.zeros(self.graph.num_entities), (batch.heads, batch.hidden, relation, inverse)
+        return sampled.ground_within(self.graph.arrays, trie, *asked, sums, self._chunk_results, budget)
 
     def _count(
-        self, batch: _Batch, trie: Trie, dtype: np.dtype[Any], limit: int
+        self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
         sums = np.zeros(self.graph.num_entities, dtype)
@@ -254,9 +275,9 @@ class Grounder:
             self.graph.arrays, trie, batch.heads, batch.hidden, relation, inverse, sums, limit
         )
 
-    def _refuse_overflow(self, batch: _Batch, trie: Trie) -> None:
+    def _refuse_overflow(self, batch: Batch, trie: Trie) -> None:
         for q in range(len(batch.heads)):
-            one = _Batch(
+            one = Batch(
                 batch.positions[q : q + 1], batch.relation, batch.heads[q : q + 1], batch.hidden[q : q + 1]
             )
             _, count, _ = self._count(one, trie, np.dtype(np.float64), self._chunk_results)
@@ -267,11 +288,11 @@ class Grounder:
                 )
 
 
-def _ground(grounder: Grounder, batch: _Batch) -> list[Grounding]:
+def _ground(grounder: Grounder, batch: Batch) -> list[Grounding]:
     return grounder.ground_batch(batch)
 
 
-def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: _Batch) -> list[Scored]:
+def _score(shared: tuple[Grounder, NDArray[np.float64], Feature], batch: Batch) -> list[Scored]:
     grounder, weights, feature = shared
     return [part.scored(weights, feature) for part in grounder.ground_batch(batch)]
 

@@ -40,7 +40,7 @@ def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np
 
 
 @compiled
-def _hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int) -> tuple[int, int]:
+def hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int) -> tuple[int, int]:
     """Source and target of the edge that this step must not use; (-1, -1) for none."""
     if hidden < -1:
         return head, -2 - hidden
@@ -53,7 +53,7 @@ def _hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int)
 
 
 @compiled
-def _room(entities: Any, counts: Any, used: int, need: int) -> Any:
+def room(entities: Any, counts: Any, used: int, need: int) -> Any:
     """The two buffers, grown so that `need` more entries fit after `used`."""
     if used + need <= len(entities):
         return entities, counts
@@ -153,14 +153,14 @@ def ground_counts(
                 span[depth, q] = place
                 lo, hi = span[depth - 1, q], span[depth - 1, q + 1]
                 if lo < hi:
-                    hidden_from, hidden_to = _hidden_edge(step, relation, inverse, heads[q], hidden[q])
-                    stack, stack_count = _room(stack, stack_count, place, slack)
-                    hidden_edge = hidden_from, hidden_to, hidden[q] < -1
-                    place = _step(graph, step, *hidden_edge, stack, stack_count, lo, hi, place, sums)
+                    hidden_from, hidden_to = hidden_edge(step, relation, inverse, heads[q], hidden[q])
+                    stack, stack_count = room(stack, stack_count, place, slack)
+                    edge = hidden_from, hidden_to, hidden[q] < -1
+                    place = _step(graph, step, *edge, stack, stack_count, lo, hi, place, sums)
             span[depth, queries] = place
         first, last = span[depth, 0], span[depth, queries]
         if ends >= 0:
-            out, out_count = _room(out, out_count, used, last - first)
+            out, out_count = room(out, out_count, used, last - first)
             out[used : used + last - first] = stack[first:last]
             out_count[used : used + last - first] = stack_count[first:last]
             ptr[ends * queries + 1 : (ends + 1) * queries + 1] = span[depth, 1:] - span[depth, :-1]

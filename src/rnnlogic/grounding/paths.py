@@ -33,7 +33,7 @@ class Path:
 
     def text(self, vocab: Vocab, labels: bool = True) -> str:
         """The walk with names, such as `alice -friend-> bob <-likes- carol`."""
-        names = [vocab.entity_label(e) if labels else vocab.entities[e] for e in self.entities]
+        names = [vocab.described(e) if labels else vocab.entities[e] for e in self.entities]
         steps = [_step_text(relation, vocab, labels) for relation in self.relations]
         return " ".join([names[0], *(f"{step} {name}" for step, name in zip(steps, names[1:], strict=True))])
 

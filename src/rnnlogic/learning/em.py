@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
@@ -58,15 +59,20 @@ def em_round(
     tick: Tick = no_tick,
     embedding: Scorer | None = None,
     edits: Edits | None = None,
+    budget: Budget = UNLIMITED,
 ) -> tuple[EMState, RoundInfo]:
-    """Generate rules, fit the predictor, select rules, and train a copy of the generator on them."""
+    """Generate rules, fit the predictor, select rules, and train a copy of the generator on them.
+
+    A round that its budget does not suffice for raises TimeIsUp.
+    """
     seed = config.seed * 1000 + state.round + 1
     rules, log_prior = generate(state.generator, graph, config, seed, threads, edits)
+    budget.check()
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
     values = predictor_class(config.variant).values(rules, config, embedding)
     use = Selection(log_prior, config.em, seed)
-    solved = solve_relations(graph, values, queries, settings, seed, threads, use, tick)
+    solved = solve_relations(graph, values, queries, settings, seed, threads, use, budget.guarded(tick))
     weights, selections = gathered(len(rules), solved)
     selected, shares = _replayed(state, rules, selections, config.em.replay)
     generator = copy.deepcopy(state.generator)
@@ -78,6 +84,7 @@ def em_round(
         learning_rate=config.generator.tune_learning_rate,
         batch_size=config.generator.batch_size,
         random=np.random.default_rng(seed),
+        tick=budget.guarded(no_tick),
     )
     info = RoundInfo(rules, weights, log_prior, _mean_loss(solved), fitted.loss)
     return EMState(state.round + 1, generator, selected, shares), info
@@ -91,8 +98,8 @@ def generate(
     threads: int = 1,
     edits: Edits | None = None,
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """N rules per relation and their log-probabilities, by beam search or sampling, then the pinned rules."""
-    relations = np.arange(2 * graph.num_relations)
+    """N rules per relation with facts, by beam search or sampling, the pinned ones, log-probabilities."""
+    relations = relations_with_facts(graph)
     banned = None if edits is None else edits.banned
     found: RankedRules | SampledRules
     if config.em.search == "beam":
@@ -102,6 +109,11 @@ def generate(
     if edits is None:
         return found.rules, found.log_prob
     return edits.with_pinned(found.rules, found.log_prob, generator.log_probs)
+
+
+def relations_with_facts(graph: Graph) -> NDArray[np.int64]:
+    """The relations, with inverses, that have facts: there is nothing to learn for others."""
+    return np.flatnonzero(graph.max_degree)
 
 
 @dataclass(frozen=True, eq=False)

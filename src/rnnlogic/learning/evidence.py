@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import TimeIsUp
 from rnnlogic.base.types import Queries
 from rnnlogic.config import Config, changed
 from rnnlogic.data.graph import Graph, Triples
@@ -24,6 +25,7 @@ from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
+SHARE = 0.3  # of the time for weights, under a budget
 # What may be switched off, tried in this order; what is off in the settings stays off.
 FEWER = ((), ("constants",), ("prior",), ("constants", "prior"), ("negative_evidence", "constants", "prior"))
 
@@ -33,6 +35,15 @@ def evidence_rules(graph: Graph, config: Config, banned: Banned) -> RuleSet:
     ids = ids_of(config.evidence.switches)
     relations = [r for r in range(2 * graph.num_relations) if len(graph.edges(r)[0])]
     return banned.keep(RuleSet.from_rules(Rule(r, (i,)) for r in relations for i in ids))
+
+
+def with_evidence(task: Task, predictor: type[Predictor], banned: Banned) -> Task:
+    """The task with the evidence and the weight decay that are best on validation facts."""
+    if not predictor.uses_evidence:
+        return task
+    config = chosen_config(task, predictor, banned)
+    rules = task.rules | evidence_rules(task.dataset.graph("train"), config, banned)
+    return replace(task, rules=rules, config=config)
 
 
 class _Trial(NamedTuple):
@@ -59,11 +70,12 @@ def chosen_config(task: Task, predictor: type[Predictor], banned: Banned) -> Con
     """The settings with the evidence and the weight decay that are best on validation facts."""
     config, started = task.config, time.perf_counter()
     choice = config.choice
-    if not predictor.uses_evidence or not len(task.dataset.valid):
+    is_open = (choice.evidence and config.evidence.switches) or choice.weight_decay
+    if not is_open or not len(task.dataset.valid):
         return config
-    if not (choice.evidence or choice.weight_decay):
-        return config
-    trial = _trial(task, predictor, banned)
+    task.progress("choice", 0, 1)
+    budget = task.budget.share(SHARE)
+    trial = _trial(replace(task, budget=budget, may_fail=True), predictor, banned)
     tried: dict[str, float] = {}
     if choice.evidence and config.evidence.switches:
         config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
@@ -76,12 +88,17 @@ def chosen_config(task: Task, predictor: type[Predictor], banned: Banned) -> Con
 
 
 def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str, float]) -> Config:
-    """The option with the highest mean reciprocal rank; the first of equal ones."""
+    """The option with the highest mean reciprocal rank, of those that there is time for."""
     best, highest = config, -1.0
     for option in options:
         name = _name(option)
-        if name not in tried:
-            tried[name] = float(trial.ranks(option).mean())
+        try:
+            if name not in tried:
+                trial.task.budget.check()
+                tried[name] = float(trial.ranks(option).mean())
+        except TimeIsUp:
+            trial.task.budget.cut("choice", f"not all was tried: {_name(best)}")
+            break
         if tried[name] > highest:
             best, highest = option, tried[name]
     return best

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,25 +13,40 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
-from rnnlogic.base.types import Arrays, Progress
+from rnnlogic.base.types import Arrays, Progress, no_tick
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.threads import torch_threads
 from rnnlogic.generator.train import fit_generator
+from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.em import EMState, em_round
-from rnnlogic.learning.evidence import chosen_config, evidence_rules
+from rnnlogic.learning.em import EMState, em_round, relations_with_facts
+from rnnlogic.learning.evidence import with_evidence
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
-from rnnlogic.learning.result import FIGURES, FRONTIER, Learned, Store, pack_learned, unpack_learned
-from rnnlogic.mining.mine import mine_rules
+from rnnlogic.learning.preliminary import STAGE as FIRST
+from rnnlogic.learning.result import (
+    FIGURES,
+    FRONTIER,
+    Learned,
+    Store,
+    noted_cuts,
+    pack_learned,
+    unpack_learned,
+)
+from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
+
+# Shares of the time that is left when a stage begins, under a budget; the rest is for calibration and files
+MINE, PRETRAIN, ROUNDS, WEIGHTS, COMPACT = 0.35, 0.2, 0.35, 0.55, 0.6
+RULES_PER_SECOND, LEAST_RULES = 200, 20  # of mined rules, for each second left; measured on FB15k-237
 
 
 def learn(
@@ -45,13 +60,16 @@ def learn(
 ) -> Learned:
     """Learn rules and fit a predictor on them; stages found in the store are skipped.
 
-    No EM round starts after `deadline` (a value of time.monotonic()). Given rules are pinned; without
-    `config.generate` the fit uses only these and the rules pinned in the settings.
+    Every stage keeps to its share of the time until `deadline` (a value of time.monotonic()) and logs what it
+    left out. Given rules are pinned; without `config.generate` the fit uses only these and the rules
+    pinned in the settings.
     """
     edits = edits_of(config, given, dataset.vocab)
-    job = _Job(dataset, config, store, progress, config.threads or default_threads(), embedding, edits)
+    threads = config.threads or default_threads()
+    budget = noted_cuts(deadline, store)
+    job = _Job(dataset, config, store, progress, threads, embedding, edits, budget)
     with torch_threads(1):  # torch's sums depend on the number of threads; ours do not
-        return job.compact(*job.full(*job.rules(deadline)))
+        return job.compact(*job.full(*job.rules()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +83,7 @@ class _Job:
     threads: int
     embedding: Scorer | None
     edits: Edits
+    budget: Budget
 
     @property
     def predictor(self) -> type[Predictor]:
@@ -75,19 +94,51 @@ class _Job:
         """The full model, and whether a compact one is made of it; then it is a stage of its own."""
         is_sum = self.predictor.reduced is not Predictor.reduced
         wanted = self.config.compact.enabled and self.config.generate and len(self.dataset.valid) > 0
-        if not (wanted and is_sum):
+        if not (wanted and is_sum) and not self.budget.is_limited and self.store.load("full") is None:
             return self.learned(rules, log_prior), False
-        saved = self.kept("full", lambda: pack_learned(self.learned(rules, log_prior)))
-        return unpack_learned(saved, self.config, self.embedding), True
+        saved = self.kept("full", lambda: self.learned_in_time(rules, log_prior))
+        return unpack_learned(saved, self.config, self.embedding), wanted and is_sum
+
+    @property
+    def first(self) -> Arrays | None:
+        """The preliminary model, if it may stand in for one that there is no time for."""
+        return (
+            self.store.load(FIRST) if self.budget.is_limited and self.config.variant == "rnnlogic" else None
+        )
+
+    def learned_in_time(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Arrays:
+        """The full model, or the preliminary one if there is no time for any weights."""
+        try:
+            return pack_learned(self.learned(rules, log_prior))
+        except TimeIsUp:
+            assert self.first is not None
+            self.budget.cut("weights", "none learned: the model is the preliminary one")
+            return self.first
 
     def compact(self, full: Learned, wanted: bool) -> Learned:
         """The compact model, if one is wanted."""
-        predictor, config, started = full.predictor, self.config, time.perf_counter()
         if not wanted:
             return full
+        if not self.budget.is_limited and self.store.load("compact") is None:
+            return self.compacted(full)
+        saved = self.kept("compact", lambda: pack_learned(self.compact_in_time(full)))
+        return unpack_learned(saved, self.config, self.embedding)
+
+    def compact_in_time(self, full: Learned) -> Learned:
+        """The compact model, or the full one if there is no time for it."""
+        try:
+            return self.compacted(full)
+        except TimeIsUp:
+            self.budget.cut("compact", f"skipped: the model keeps all {len(full.rules):,} rules")
+            return full
+
+    def compacted(self, full: Learned) -> Learned:
+        """The compact model; TimeIsUp if its share of the time does not suffice."""
+        predictor, config, started = full.predictor, self.config, time.perf_counter()
         pinned = np.array([rule in self.edits.pinned for rule in full.rules], bool)
         teacher = teacher_of(full, self.dataset, config, pinned)
-        found = compacted(teacher, self.threads, partial(self.progress, "compact"))
+        budget = self.budget.share(COMPACT)
+        found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
         self.store.save(FRONTIER, pack_frontier(found) | {"full_rules": np.array(len(full.rules))})
@@ -100,27 +151,24 @@ class _Job:
         config, graph = self.config, self.dataset.graph("train")
         task = self.task(rules)
         if config.generate:
-            self.progress("choice", 0, 1)
-            chosen = chosen_config(task, self.predictor, self.edits.banned)
-            if self.predictor.uses_evidence:
-                rules = rules | evidence_rules(graph, chosen, self.edits.banned)
-                log_prior = np.append(log_prior, np.full(len(rules) - len(log_prior), np.nan))
-            task = replace(task, rules=rules, config=chosen)
-        started = time.perf_counter()
+            task = with_evidence(task, self.predictor, self.edits.banned)
+            log_prior = np.append(log_prior, np.full(len(task.rules) - len(rules), np.nan))
+        started, rules = time.perf_counter(), task.rules
         predictor = self.predictor.fit(task)
         self.note("weights", started, rules=len(rules))
         used = predictor.rules
         places = np.arange(len(rules)) if used == rules else np.array([rules.index(rule) for rule in used])
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         tick = partial(self.progress, "rule figures")
-        statistics = rule_statistics(graph, used, queries, self.threads, tick)
+        statistics = rule_statistics(graph, used, queries, self.threads, tick, self.budget.share(COMPACT / 2))
         return Learned(predictor, log_prior[places], statistics.support, statistics.confidence)
 
     def task(self, rules: RuleSet) -> Task:
         """What the predictor learns from."""
         known = None if self.config.generate else self.edits.weights
-        told = self.progress, self.note, self.kept
-        return Task(self.dataset, rules, self.config, self.threads, self.embedding, known, *told)
+        told, budget = (self.progress, self.note, self.kept), self.budget.share(WEIGHTS)
+        given = self.threads, self.embedding, known
+        return Task(self.dataset, rules, self.config, *given, *told, budget, self.first is not None)
 
     def kept(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
         """The result of a stage: from the store, or made now and kept there."""
@@ -130,21 +178,41 @@ class _Job:
             self.store.save(stage, saved)
         return saved
 
-    def rules(self, deadline: float | None) -> tuple[RuleSet, NDArray[np.float64]]:
+    def rules(self) -> tuple[RuleSet, NDArray[np.float64]]:
         """The rules to use and their log-probabilities; nan for rules that were only given."""
         if not self.config.generate:
             return self.edits.pinned, np.full(len(self.edits.pinned), np.nan)
-        saved = self.kept("rules", lambda: self.generated(deadline))
+        saved = self.kept("rules", self.generated)
         return unpack_rules(saved), saved["log_prior"]
 
-    def generated(self, deadline: float | None) -> Arrays:
-        """The generator's best rules and the pinned ones, after mining, pre-training and EM."""
-        generator = self.rounds(self.start(), deadline)
+    def generated(self) -> Arrays:
+        """The generator's best rules and the pinned ones, after mining, pre-training and EM.
+
+        Where the time does not suffice for the generator, the best mined rules.
+        """
+        try:
+            generator = self.rounds(self.start())
+        except TimeIsUp:
+            self.budget.cut("generator", "left out: the rules are those that mining found")
+            return self.mined_rules()
         self.progress("final rules", 0, 1)
-        relations = np.arange(2 * self.dataset.vocab.num_relations)
+        relations = relations_with_facts(self.dataset.graph("train"))
         number, banned = self.config.final.rules, self.edits.banned
         ranked = generator.beam(relations, number, threads=self.threads, banned=banned)
         rules, log_prior = self.edits.with_pinned(*ranked, generator.log_probs)
+        return pack_rules(rules) | {"log_prior": log_prior}
+
+    def mined_rules(self) -> Arrays:
+        """The best mined rules and the pinned ones, without log-probabilities."""
+        mined, quality, _ = self.mine()
+        relations = max(len(mined.head_relations()), 1)
+        affordable = (
+            int(RULES_PER_SECOND * self.budget.left / relations) if self.budget.is_limited else 1 << 30
+        )
+        number = min(self.config.final.rules, max(LEAST_RULES, affordable))
+        best = mined[best_per_head(mined, quality, number)]
+        unknown = np.full(len(best), np.nan)
+        rules, log_prior = self.edits.with_pinned(best, unknown, lambda more: np.full(len(more), np.nan))
         return pack_rules(rules) | {"log_prior": log_prior}
 
     def start(self) -> EMState:
@@ -152,17 +220,21 @@ class _Job:
         no_rules = RuleSet.from_rules([]), np.zeros(0)
         if not self.config.em.replay and not self.config.generator.pretrain_steps:  # no use for mined rules
             return EMState(0, new_generator(self.dataset, self.config), *no_rules)
-        mined, quality = self.mine()
+        mined, quality, is_cut = self.mine()
+        if is_cut:
+            raise TimeIsUp
         generator = self.pretrain(mined, quality)
         if not self.config.em.replay:
             return EMState(0, generator, *no_rules)
-        return EMState(0, generator, mined, quality / np.bincount(mined.heads, quality)[mined.heads])
+        totals = np.bincount(mined.heads, quality)[mined.heads]
+        return EMState(0, generator, mined, quality / np.maximum(totals, 1e-300))  # no rule may be any good
 
-    def mine(self) -> tuple[RuleSet, NDArray[np.float64]]:
-        """Candidate rules and their quality."""
+    def mine(self) -> tuple[RuleSet, NDArray[np.float64], bool]:
+        """Candidate rules, their quality, and whether the time was up before all was looked at."""
         saved = self.store.load("mined")
         if saved is None:
             started = time.perf_counter()
+            budget = self.budget.share(MINE)
             rules, statistics, joined = mine_rules(
                 self.dataset.graph("train"),
                 self.config.mine,
@@ -171,17 +243,19 @@ class _Job:
                 self.config.seed,
                 self.threads,
                 partial(self.progress, "mine"),
+                budget,
             )
-            if not statistics.support.any():
+            if not statistics.support.any() and not budget.is_over:
                 raise RNNLogicError(
                     "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
                     "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"
                 )
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
+            saved |= {"is_cut": np.array(True)} if budget.is_over else {}
             self.store.save("mined", saved)
-            self.note("mined", started, rules=len(rules))
-        return unpack_rules(saved), saved["quality"]
+            self.note("mined", started, rules=len(rules), budget=cuts_in_words(statistics.cuts))
+        return unpack_rules(saved), saved["quality"], "is_cut" in saved
 
     def pretrain(self, rules: RuleSet, quality: NDArray[np.float64]) -> RuleGenerator:
         """A generator pre-trained on the mined rules, weighted by their quality."""
@@ -199,27 +273,35 @@ class _Job:
                 batch_size=settings.batch_size,
                 random=np.random.default_rng(self.config.seed),
                 tick=partial(self.progress, "pretrain"),
+                budget=self.budget.share(PRETRAIN),
             )
+            if len(fitted.losses) < settings.pretrain_steps:
+                what = f"{len(fitted.losses):,} of {settings.pretrain_steps:,} steps"
+                self.budget.cut("pretrain", what)
             saved = pack_generator(generator)
             self.store.save("pretrained", saved)
             self.note("pretrained", started, loss=fitted.loss)
         return with_parameters(generator, saved)
 
-    def rounds(self, state: EMState, deadline: float | None) -> RuleGenerator:
+    def rounds(self, state: EMState) -> RuleGenerator:
         """EM (or REINFORCE) rounds; returns the best generator by validation MRR.
 
         A round evaluates the rules of the generator it starts with, then trains that generator. If the last
         round is the best, its trained generator is returned; else the one that the best round started with.
         """
-        em = self.config.em
+        em, budget = self.config.em, self.budget.share(ROUNDS)
         best, best_round, best_generator = -1.0, 0, state.generator
         for number in range(1, (0 if em.optimizer == "none" else em.rounds) + 1):
             before = state.generator
             saved = self.store.load(f"round-{number}")
             if saved is None:
-                if deadline is not None and time.monotonic() > deadline:
+                try:
+                    self.require_time(number, budget)
+                    saved = self.one_round(state, number, budget)
+                except TimeIsUp:
+                    self.store.save("rounds", {"number": np.array(number - 1)})
+                    self.budget.cut("rounds", f"{number - 1} of {em.rounds} EM rounds")
                     break
-                saved = self.one_round(state, number)
             state = _unpack_state(saved, number, state.generator)
             if saved["valid_mrr"] > best:
                 best, best_round, best_generator = float(saved["valid_mrr"]), number, before
@@ -227,14 +309,22 @@ class _Job:
                 break
         return state.generator if best_round == state.round else best_generator
 
-    def one_round(self, state: EMState, number: int) -> Arrays:
+    def require_time(self, number: int, budget: Budget) -> None:
+        """TimeIsUp if there is no time for a round, or an earlier session of the fit had none."""
+        last = self.store.load("rounds")
+        if last is not None and number > int(last["number"]):
+            raise TimeIsUp
+        budget.check()
+
+    def one_round(self, state: EMState, number: int, budget: Budget) -> Arrays:
         """Run one round and save its result."""
         started = time.perf_counter()
         stage = f"round {number}/{self.config.em.rounds}"
         graph = self.dataset.graph("train")
         tick = partial(self.progress, stage)
-        state, info = em_round(state, graph, self.config, self.threads, tick, self.embedding, self.edits)
-        mrr = self.valid_mrr(info.rules, info.weights)
+        shared = self.config, self.threads, tick, self.embedding, self.edits, budget
+        state, info = em_round(state, graph, *shared)
+        mrr = self.valid_mrr(info.rules, info.weights, budget)
         saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}
         self.store.save(f"round-{number}", saved)
         self.progress(stage, 1, 1, f"valid MRR {mrr:.4f}")
@@ -249,7 +339,7 @@ class _Job:
         )
         return saved
 
-    def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64]) -> float:
+    def valid_mrr(self, rules: RuleSet, weights: NDArray[np.float64], budget: Budget) -> float:
         """Validation MRR of weighted rules, on a sample if the split is large."""
         if not len(self.dataset.valid):
             raise RNNLogicError(
@@ -258,7 +348,8 @@ class _Job:
             )
         values = self.predictor.values(rules, self.config, self.embedding)
         scorer, most = values.scorer(weights, self.config.threads), self.config.em.valid_facts
-        return evaluate(scorer, self.dataset, "valid", most_facts=most).metrics()["mrr"]
+        tick = budget.guarded(no_tick)
+        return evaluate(scorer, self.dataset, "valid", progress=tick, most_facts=most).metrics()["mrr"]
 
     def note(self, stage: str, started: float, **figures: Any) -> None:
         """Log a stage: its figures and its duration."""

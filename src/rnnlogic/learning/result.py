@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.evaluation.evaluate import Scorer
@@ -17,6 +19,7 @@ from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
 FIGURES = ("log_prior", "support", "confidence")
 FRONTIER = "frontier"  # the stage that holds the frontier of a compact model
+CUT = "cut"  # records of what a fit left out for want of time
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +81,20 @@ class MemoryStore:
     def log(self, record: Mapping[str, Any]) -> None:
         """Note figures of a stage."""
         self.records.append(dict(record))
+
+
+def noted_cuts(deadline: float | None, store: Store) -> Budget:
+    """The time until a deadline (a value of time.monotonic()); what is cut is logged in the store."""
+
+    def note(stage: str, what: str) -> None:
+        store.log({"stage": CUT, "of": stage, "what": what})
+
+    return Budget(math.inf if deadline is None else deadline, note)
+
+
+def cuts_of(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What each stage left out, by the records of a fit."""
+    return {str(one["of"]): str(one["what"]) for one in records if one.get("stage") == CUT}
 
 
 def pack_learned(learned: Learned) -> Arrays:

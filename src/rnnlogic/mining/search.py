@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget, passes
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
@@ -17,7 +18,8 @@ from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
-WAITING = 10**7  # bodies of finished relations that may wait for an unfinished one
+WAITING = 10**7  # bodies of finished units that may wait for an unfinished one
+FIRST = 40  # facts of each relation in the first pass; the later ones are ever longer
 
 
 class Candidates(NamedTuple):
@@ -46,12 +48,14 @@ def find_candidates(
     seed: int = 0,
     threads: int | None = None,
     tick: Tick = no_tick,
+    budget: Budget = UNLIMITED,
 ) -> Candidates:
     """Find the bodies of length 1..max_length that join the ends of facts, each fact hidden from its search.
 
     The search is exhaustive up to the limits in `settings` and sampled beyond them. A path read backwards
     supports the inverse relation, so one search serves both directions. Banned rules are dropped before the
-    best candidates are chosen, so they take up no room.
+    best candidates are chosen, so they take up no room. The facts are searched in passes over all relations,
+    so that a budget that ends early leaves a fair sample.
     """
     radix = 2 * graph.num_relations + 1
     if radix**max_length >= 1 << 63:
@@ -60,13 +64,21 @@ def find_candidates(
             "64-bit keys: lower max_length"
         )
     shared = _Search(graph, edges_by_entity(graph), settings, max_length, banned, seed)
+    units = _units(graph, settings.facts_per_relation)
+    bodies: list[_Bodies] = [_NO_BODIES] * graph.num_relations
+    for done, searched in enumerate(map_ordered(_search, units, shared, threads, _size, WAITING), 1):
+        relation = units[done - 1][0]
+        bodies[relation] = _added(bodies[relation], searched)
+        tick(done, len(units))
+        if budget.is_over and done < len(units):
+            looked, total = (sum(end - start for _, start, end in part) for part in (units[:done], units))
+            budget.cut("mine", f"searched the paths of {looked:,} of {total:,} facts")
+            break
     found: dict[Rule, int] = {}
-    searches = map_ordered(_search_relation, range(graph.num_relations), shared, threads, len, WAITING)
-    for relation, bodies in enumerate(searches):
-        for body, joined in bodies:
+    for relation, own in enumerate(bodies):
+        for body, joined in _best_bodies(shared, relation, *own):
             backwards = tuple(graph.inverse(step) for step in reversed(body))
             found |= {Rule(relation, body): joined, Rule(graph.inverse(relation), backwards): joined}
-        tick(relation + 1, graph.num_relations)
     rules = [rule for rule in found if not rule.is_trivial]
     rules.sort(key=lambda rule: (rule.head, -found[rule], rule.body))
     return Candidates(RuleSet.from_rules(rules), np.array([found[rule] for rule in rules], np.int64))
@@ -85,12 +97,30 @@ def edges_by_entity(graph: Graph) -> EntityEdges:
     return EntityEdges(ptr, relations[order], tails[order])
 
 
-def _search_relation(shared: _Search, relation: int) -> list[tuple[tuple[int, ...], int]]:
-    """Bodies for one relation with the number of sampled facts they join, most frequent first."""
+_Bodies = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys, ascending, and how many facts each joins
+_NO_BODIES: _Bodies = (np.empty(0, np.int64), np.empty(0, np.int64))
+
+
+def _units(graph: Graph, most: int) -> list[tuple[int, int, int]]:
+    """(relation, start, end): parts of each relation's facts in random order, pass by pass."""
+    sizes = [min(len(graph.edges(relation)[0]), most) for relation in range(graph.num_relations)]
+    return [
+        (relation, start, min(end, size))
+        for start, end in passes(FIRST, max(sizes, default=0))
+        for relation, size in enumerate(sizes)
+        if start < size
+    ]
+
+
+def _search(shared: _Search, unit: tuple[int, int, int]) -> _Bodies:
+    """Bodies that join the ends of some facts of one relation."""
     graph, settings, max_length = shared.graph, shared.settings, shared.max_length
+    relation, start, end = unit
     rng = np.random.default_rng([shared.seed, relation])
     heads, tails = graph.edges(relation)
-    picked = np.sort(rng.permutation(len(heads))[: settings.facts_per_relation])
+    luck = rng.permutation(len(heads))[: settings.facts_per_relation]
+    picked = np.sort(luck)
+    seeds = [int(rng.integers(1 << 31)) for _ in picked]
     radix, inverse = 2 * graph.num_relations + 1, graph.inverse(relation)
     distance = np.full(graph.num_entities, -1, np.int64)
     queue = np.empty(graph.num_entities, np.int64)
@@ -99,28 +129,49 @@ def _search_relation(shared: _Search, relation: int) -> list[tuple[tuple[int, ..
         np.unique(
             bodies_between(
                 shared.edges,
-                int(heads[i]),
+                int(heads[picked[i]]),
                 relation,
-                int(tails[i]),
+                int(tails[picked[i]]),
                 inverse,
                 max_length,
                 back,
                 settings.fanout,
                 settings.walks_per_fact,
                 radix,
-                int(rng.integers(1 << 31)),
+                seeds[i],
                 distance,
                 queue,
             )
         )
-        for i in picked
+        for i in np.searchsorted(picked, np.sort(luck[start:end])).tolist()
     ]
     bodies, joined = np.unique(np.concatenate(keys or [np.empty(0, np.int64)]), return_counts=True)
+    return bodies, joined
+
+
+def _added(one: _Bodies, other: _Bodies) -> _Bodies:
+    """The bodies of both, with how many facts they join together."""
+    if not len(one[0]):
+        return other
+    keys, place = np.unique(np.concatenate([one[0], other[0]]), return_inverse=True)
+    joined = np.bincount(place, np.concatenate([one[1], other[1]])).astype(np.int64)
+    return keys, joined
+
+
+def _size(bodies: _Bodies) -> int:
+    return len(bodies[0])
+
+
+def _best_bodies(
+    shared: _Search, relation: int, bodies: NDArray[np.int64], joined: NDArray[np.int64]
+) -> list[tuple[tuple[int, ...], int]]:
+    """The bodies of one relation that join most facts, first those that join most."""
+    radix = 2 * shared.graph.num_relations + 1
     order = np.argsort(-joined, kind="stable")
     if shared.banned:
         rules = RuleSet.from_rules(Rule(relation, _decode(int(bodies[i]), radix)) for i in order)
         order = order[~shared.banned.mask(rules)]
-    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order[: settings.candidates]]
+    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order[: shared.settings.candidates]]
 
 
 def _decode(key: int, radix: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ it learns from grounded training queries (`fit`), scores (`scored`), says what e
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature, Progress, silent
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
@@ -75,6 +78,13 @@ class AnswerScorer(ABC):
             chunk.fill(scores)
         return scores
 
+    def apart(self) -> Self:
+        """The same with caches of its own: for graphs that are asked little, whose traces nobody needs."""
+        other = copy.copy(self)
+        caches = {name: copy.copy(value) for name, value in vars(self).items() if isinstance(value, Recent)}
+        vars(other).update(caches)
+        return other
+
 
 class Note(Protocol):
     """Notes figures of a stage in the log of the fit."""
@@ -107,6 +117,8 @@ class Task:
     progress: Progress = silent
     note: Note = no_note
     keep: Callable[[str, Callable[[], Arrays]], Arrays] = make_at_once  # a finished stage is not done again
+    budget: Budget = UNLIMITED
+    may_fail: bool = False  # raise TimeIsUp if the budget does not suffice for any weights
 
 
 class Move(NamedTuple):
@@ -161,12 +173,6 @@ class Predictor(AnswerScorer):
         """What weights multiply while EM learns rules for this predictor."""
         del embedding
         return RuleValues(rules, config.predictor.feature)
-
-    @classmethod
-    def scores_paths(cls, config: Config) -> bool:
-        """Whether the embedding must be able to score paths, which only RotatE can."""
-        del config
-        return False
 
 
 def predictor_class(name: str) -> type[Predictor]:

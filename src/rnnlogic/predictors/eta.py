@@ -1,17 +1,21 @@
-"""eta: how much of an embedding's own score is added to that of the rules, chosen on validation facts.
+"""eta: how much of each embedding's own score is added to that of the rules, chosen on validation facts.
 
-The embedding has seen the training facts, so eta cannot be learned from them.
+The embeddings have seen the training facts, so eta cannot be learned from them. Several embeddings have an
+eta each; all combinations are tried, as the best eta of one depends on those of the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.base import Embedding
+from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
@@ -20,37 +24,71 @@ from rnnlogic.predictors.pieces import PiecePredictor
 SCORES = 1 << 21  # scores of a piece of validation queries (16 MB; with more, memory is not reused)
 
 
+def voices(embedding: Scorer | None, threads: int | None = None) -> tuple[Scorer, ...]:
+    """The embeddings that have a say, on so many threads each."""
+    if embedding is None:
+        return ()
+    parts = embedding.parts if isinstance(embedding, Together) else (embedding,)
+    return tuple(part.on_threads(threads) if isinstance(part, Embedding) else part for part in parts)
+
+
+def spoken(
+    embeddings: Sequence[Scorer], etas: ArrayLike, graph: Graph, heads: NDArray[np.int32], relation: int
+) -> NDArray[np.float64] | None:
+    """The sum of eta * score [B, E] of the embeddings; None if all etas of the relation are 0.
+
+    `etas` are one for all, one for each relation [2R], or for each embedding and relation [M, 2R].
+    """
+    shape = len(embeddings), 2 * graph.num_relations
+    own = np.broadcast_to(np.asarray(etas, np.float64), shape)[:, relation]
+    if not own.any():
+        return None
+    relations = np.full(len(heads), relation, np.int32)
+    total = np.zeros((len(heads), graph.num_entities))
+    for eta, embedding in zip(own, embeddings, strict=True):
+        if eta:
+            total += eta * embedding.score(graph, heads, relations)
+    return total
+
+
+def combinations(etas: Sequence[float], embedding: Scorer) -> NDArray[np.float64]:
+    """All choices [W, M] of an eta for each embedding."""
+    return np.array(list(product(etas, repeat=len(voices(embedding)))))
+
+
 def best_etas(
     sums: NDArray[np.float64], asked: NDArray[np.int64], tried: NDArray[np.float64], prior: float
 ) -> NDArray[np.float64]:
-    """The best eta of each relation [2R], by summed reciprocal ranks [2R, W] over queries [2R].
+    """The best choice for each relation [M, 2R], by summed reciprocal ranks [2R, W] over queries [2R].
 
     What all queries say counts as `prior` queries of the relation.
     """
     mean = sums.sum(axis=0) / max(1, asked.sum())
-    if np.isinf(prior):
-        return np.full(len(sums), tried[np.argmax(mean)])
-    return np.asarray(tried[np.argmax(sums + prior * mean, axis=1)])
+    weighed = np.tile(mean, (len(sums), 1)) if np.isinf(prior) else sums + prior * mean
+    return np.ascontiguousarray(tried[np.argmax(weighed, axis=1)].T)
 
 
 def reciprocal_ranks(
-    alone: PiecePredictor, embedding: Scorer, dataset: Dataset, etas: Sequence[float], most_facts: int
+    alone: PiecePredictor, embedding: Scorer, dataset: Dataset, tried: NDArray[np.float64], most_facts: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Summed reciprocal ranks [2R, W] of validation answers by rules + eta * embedding, and queries [2R].
 
-    `alone` scores by rules only.
+    `alone` scores by rules only; `tried` [W, M] has an eta for each embedding.
     """
     graph, known = dataset.graph("train"), KnownAnswers(dataset.graph("all"))
-    relations_in_all = 2 * dataset.vocab.num_relations
-    sums, asked = np.zeros((relations_in_all, len(etas))), np.zeros(relations_in_all, np.int64)
+    relations_in_all, parts = 2 * dataset.vocab.num_relations, voices(embedding)
+    sums, asked = np.zeros((relations_in_all, len(tried))), np.zeros(relations_in_all, np.int64)
     for heads, relations, answers in _validation_queries(dataset, most_facts):
         is_new = np.append(True, (np.diff(heads) != 0) | (np.diff(relations) != 0))  # not the last question
         question, questions = np.cumsum(is_new) - 1, (heads[is_new], relations[is_new])
         by_rules, is_reached = (part[question] for part in _rows(alone, graph, *questions))
-        by_embedding = embedding.score(graph, *questions)[question]
+        by_embedding = [part.score(graph, *questions)[question] for part in parts]
         filtered = known.pairs(heads, relations)
-        for i, eta in enumerate(etas):
-            scores = by_rules + eta * by_embedding if eta else np.where(is_reached, by_rules, -np.inf)
+        for i, etas in enumerate(tried):
+            scores = by_rules.copy() if etas.any() else np.where(is_reached, by_rules, -np.inf)
+            for eta, says in zip(etas, by_embedding, strict=True):
+                if eta:
+                    scores += eta * says
             ranks = query_metrics(rank_answers(scores, answers, filtered))["mrr"]
             sums[:, i] += np.bincount(relations, ranks, relations_in_all)
         asked += np.bincount(relations, minlength=relations_in_all)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
+from rnnlogic.data.raw import printable
 from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.rules.evidence import FIRST, IDS, MARK, is_evidence, kind_of
 
@@ -69,7 +70,10 @@ def parse_pattern(text: str, vocab: Vocab) -> Rule:
 def format_rule(
     rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long", labels: bool = False
 ) -> str:
-    """Write a rule as text that `parse_rule` reads back; `labels` gives display names, for people only."""
+    """Write a rule as text that `parse_rule` reads back.
+
+    `labels` gives the names that people see, such as `place of death(X,Y)`, which cannot be read back.
+    """
     used = (rule.head,) if is_evidence(rule.body) else (rule.head, *rule.body)
     if not all(0 <= relation < 2 * vocab.num_relations for relation in used):
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
@@ -83,6 +87,12 @@ def format_rule(
         for relation, left, right in zip(rule.body, chain, chain[1:], strict=False)
     ]
     return f"{head} <- {' & '.join(atoms) or TRUE}"
+
+
+def rule_label(rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long") -> str | None:
+    """A rule as people see it, on one line, for comments beside its text; None if that says the same."""
+    label = format_rule(rule, vocab, style, labels=True)
+    return None if label == format_rule(rule, vocab, style) else printable(label)
 
 
 def format_constants(head: tuple[int, int], body: tuple[int, int], vocab: Vocab, variable: str = "X") -> str:
@@ -123,9 +133,9 @@ def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
     is_inverse = relation >= vocab.num_relations
     base = vocab.inverse(relation) if is_inverse else relation
     name = vocab.relations[base]
-    if labels:
-        name = vocab.relation_labels.get(name, name)
-    return _name_text(name) + INVERSE if is_inverse else _name_text(name)
+    shown = vocab.relation_label(base) if labels else name
+    text = shown if shown != name else _name_text(name)  # a label is for people, so without quotes
+    return text + INVERSE if is_inverse else text
 
 
 def _name_text(name: str) -> str:

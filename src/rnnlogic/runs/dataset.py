@@ -2,37 +2,86 @@
 
 vocabulary.json      format of the folder, names, labels, where the facts came from
 dataset.safetensors  facts of train, valid and test as ids
+graphs/              the graphs of a large dataset, ready to use: their files are mapped, not read
 """
 
 from __future__ import annotations
 
+import hashlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
+from rnnlogic.data.graph import Graph, GraphArrays
 from rnnlogic.data.packed import pack_dataset, unpack_dataset
 from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.files import RunError, read_object, unreadable, write_object
+from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
 
 VOCABULARY, FACTS = "vocabulary.json", "dataset.safetensors"
+GRAPHS = "graphs"
+KEPT: tuple[Evidence, ...] = ("train", "all")  # what predict, evaluate and complete look at by default
+LARGE = 200_000  # facts from which on it takes longer to sort a graph than to map it
 FORMAT = 2  # of the whole folder; folders of version 0.1 have no mark
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
     """Keep a dataset in a run folder."""
-    names, arrays = pack_dataset(dataset)
-    write_object(folder / VOCABULARY, {"format": FORMAT, **names})
-    write_arrays(folder / FACTS, arrays)
+    write_vocabulary(folder, dataset)
+    write_arrays(folder / FACTS, pack_dataset(dataset)[1])
+
+
+def write_vocabulary(folder: Path, dataset: Dataset) -> None:
+    """Keep the names and labels of a dataset in a run folder."""
+    write_object(folder / VOCABULARY, {"format": FORMAT, **pack_dataset(dataset)[0]})
 
 
 def read_dataset(folder: Path) -> Dataset:
     """The dataset of a run, from the folder alone."""
     names = _names(folder)
     try:
-        return unpack_dataset(names, read_arrays(folder / FACTS))
+        dataset = unpack_dataset(names, read_arrays(folder / FACTS))
     except DataError as error:
         raise unreadable(folder, f"{VOCABULARY} and {FACTS} do not fit: {error}") from None
+    for evidence in KEPT:
+        place = _graph_folder(folder, dataset, evidence)
+        if place is not None and place.is_dir():
+            dataset.use_graph(evidence, _mapped_graph(place, dataset))
+    return dataset
+
+
+def write_graphs(folder: Path, dataset: Dataset) -> None:
+    """Keep the graphs of a large dataset; of a small one they are made again in no time."""
+    for evidence in KEPT:
+        place = _graph_folder(folder, dataset, evidence)
+        if place is not None:
+            for name, array in dataset.graph(evidence).arrays._asdict().items():
+                write_file(place / f"{name}.npy", partial(np.save, arr=array, allow_pickle=False))
+
+
+def _graph_folder(folder: Path, dataset: Dataset, evidence: Evidence) -> Path | None:
+    """Where a graph is kept: the name has the hash of its facts; None for small ones."""
+    facts = [dataset.facts(split) for split in EVIDENCE_SPLITS[evidence]]
+    if sum(map(len, facts)) < LARGE:
+        return None
+    digest = hashlib.sha256()
+    for part in facts:
+        digest.update(np.ascontiguousarray(part).data)
+    return folder / GRAPHS / f"{evidence}-{digest.hexdigest()[:16]}"
+
+
+def _mapped_graph(place: Path, dataset: Dataset) -> Graph:
+    paths = [place / f"{name}.npy" for name in GraphArrays._fields]
+    try:
+        arrays = [np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray) for path in paths]
+        return Graph.from_arrays(
+            GraphArrays(*arrays), dataset.vocab.num_entities, dataset.vocab.num_relations
+        )
+    except (OSError, ValueError) as error:
+        raise unreadable(place, error) from None
 
 
 def require_format(folder: Path) -> None:

@@ -7,30 +7,38 @@ checksum, so that a change is noticed.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Progress
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.embeddings.base import Embedding
 from rnnlogic.embeddings.files import checksum, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import settings_for
+from rnnlogic.embeddings.together import Together, joined
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.predictors.base import predictor_class
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_object
 from rnnlogic.runs.folder import EMBEDDING, EMBEDDING_REFERENCE, Run
 
-# A folder that `rnnlogic embed` made, an embedding in memory, or for plus-emb anything that scores answers
-Own = str | Path | RotatE | None
-Given = Own | Scorer
+# Folders that `rnnlogic embed` made, embeddings in memory, or anything that scores answers
+Own = str | Path | Embedding
+Given = Own | Sequence[Own] | Scorer | None
 STAGE = "embedding"
 
 
 def obtain_embedding(
-    dataset: Dataset, config: Config, given: Given, run: Run | None, progress: Progress
+    dataset: Dataset,
+    config: Config,
+    given: Given,
+    run: Run | None,
+    progress: Progress,
+    budget: Budget = UNLIMITED,
 ) -> Scorer | None:
     """The embedding that these settings ask for, None if they ask for none.
 
@@ -43,127 +51,152 @@ def obtain_embedding(
                 f" {config.variant}-emb"
             )
         return None
-    if not isinstance(given, Own):
-        return _foreign(given, config, run)
+    own = _own(given)
+    if own is None:
+        return _foreign(given, run)
     if run is None:
-        embedding = _in_memory(dataset, config, given, progress)
+        embeddings = _in_memory(dataset, config, own, progress, budget)
     else:
-        embedding = _in_run(dataset, config, given, run, progress)
-    _require_fit(embedding, dataset.vocab)
-    return replace(embedding, threads=config.threads)
+        embeddings = _in_run(dataset, config, own, run, progress, budget)
+    for embedding in embeddings:
+        _require_fit(embedding, dataset.vocab)
+    return joined(embeddings, config.threads)
 
 
-def embedding_of(run: Run) -> RotatE | None:
-    """The embedding of a finished fit, None if its variant has none."""
+def embedding_of(run: Run) -> Scorer | None:
+    """The embedding of a finished fit, or several together; None if its variant has none."""
     config = run.config()
     if not config.has_embedding:
         return None
-    embedding = _stored(run)
-    if embedding is None:
+    embeddings = _stored(run)
+    if not embeddings:
         raise unreadable(run.folder / EMBEDDING_REFERENCE, "no such file")
-    return replace(embedding, threads=config.threads)
+    return joined(embeddings, config.threads)
 
 
 def save_with_run(embedding: Scorer, vocab: Vocab, run: Run) -> None:
-    """Keep an embedding in the folder of its run."""
-    if not isinstance(embedding, RotatE):
-        raise RNNLogicError(f"a {type(embedding).__name__} cannot be kept in a run folder")
-    save_embedding(run.folder / EMBEDDING, embedding, vocab, {})
-    _refer(run, run.folder / EMBEDDING)
+    """Keep an embedding, or several together, in the folder of its run."""
+    parts = embedding.parts if isinstance(embedding, Together) else (embedding,)
+    foreign = [part for part in parts if not isinstance(part, Embedding)]
+    if foreign:
+        raise RNNLogicError(f"a {type(foreign[0]).__name__} cannot be kept in a run folder")
+    _refer(run, _kept([part for part in parts if isinstance(part, Embedding)], vocab, run))
 
 
-def _refer(run: Run, folder: Path) -> None:
-    """Note which embedding a run uses; by a relative path if it lies in or beside the run's folder."""
-    folder, own = folder.resolve(), run.folder.resolve()
-    place = os.path.relpath(folder, own) if folder.is_relative_to(own.parent) else folder
-    write_object(run.folder / EMBEDDING_REFERENCE, {"folder": str(place), "sha256": checksum(folder)})
+def _own(given: Given) -> list[Own] | None:
+    """Folders and embeddings as a list; None for a model of another library."""
+    if given is None:
+        return []
+    if isinstance(given, Own):
+        return [given]
+    if isinstance(given, Together):
+        return list(given.parts)
+    return list(given) if isinstance(given, Sequence) else None
 
 
-def _reference(run: Run) -> tuple[Path, str] | None:
-    """Folder and checksum of the embedding that a run uses; None if there is none (yet)."""
+def _kept(given: Sequence[Own], vocab: Vocab, run: Run) -> list[Path]:
+    """Folders of all; embeddings in memory are written into the run."""
+    folders = []
+    for number, one in enumerate(given, 1):
+        if isinstance(one, Embedding):
+            folder = run.folder / EMBEDDING if len(given) == 1 else run.folder / EMBEDDING / str(number)
+            save_embedding(folder, one, vocab, {})
+        else:
+            folder = Path(one)
+            load_embedding(folder, vocab)  # shows what is wrong with it before the run depends on it
+        folders.append(folder)
+    return folders
+
+
+def _refer(run: Run, folders: Sequence[Path]) -> None:
+    """Note which embeddings a run uses; by a relative path if they lie in or beside the run's folder."""
+    own, places = run.folder.resolve(), []
+    for folder in (given.resolve() for given in folders):
+        place = os.path.relpath(folder, own) if folder.is_relative_to(own.parent) else folder
+        places.append({"folder": str(place), "sha256": checksum(folder)})
+    write_object(run.folder / EMBEDDING_REFERENCE, places[0] if len(places) == 1 else {"several": places})
+
+
+def _references(run: Run) -> list[tuple[Path, str]]:
+    """Folder and checksum of every embedding that a run uses; empty if there is none (yet)."""
     path = run.folder / EMBEDDING_REFERENCE
     if not path.is_file():
-        return None
+        return []
     values = read_object(path)
     try:
-        return run.folder / str(values["folder"]), str(values["sha256"])
+        places = values.get("several", [values])
+        return [(run.folder / str(place["folder"]), str(place["sha256"])) for place in places]
     except KeyError as error:
         raise unreadable(path, f"{error} is missing") from None
 
 
-def _stored(run: Run) -> RotatE | None:
-    """The embedding that a run uses, unchanged; None if there is none (yet)."""
-    reference = _reference(run)
-    if reference is None:
-        return None
-    folder, expected = reference
-    if not folder.is_dir():
-        problem = "is missing; put it back, or fit again with --restart"
-    elif checksum(folder) != expected:
-        problem = "was changed; put the old one back, or fit again with --restart"
-    else:
-        return load_embedding(folder, run.dataset().vocab)[0]
-    raise RunError(run.folder, f"its embedding {folder} {problem}")
+def _stored(run: Run) -> list[Embedding]:
+    """The embeddings that a run uses, unchanged; empty if there is none (yet)."""
+    found = []
+    for folder, expected in _references(run):
+        if not folder.is_dir():
+            problem = "is missing; put it back, or fit again with --restart"
+        elif checksum(folder) != expected:
+            problem = "was changed; put the old one back, or fit again with --restart"
+        else:
+            found.append(load_embedding(folder, run.dataset().vocab)[0])
+            continue
+        raise RunError(run.folder, f"its embedding {folder} {problem}")
+    return found
 
 
-def _foreign(given: Scorer, config: Config, run: Run | None) -> Scorer:
+def _foreign(given: Given, run: Run | None) -> Scorer:
     """A model of another library, which takes part by its scores alone."""
-    if predictor_class(config.variant).scores_paths(config):
-        raise RNNLogicError(
-            f"only RotatE can score paths, a {type(given).__name__} cannot: take variant plus-emb with"
-            " plus.path_scores=false"
-        )
     if run is not None:
         raise RNNLogicError(f"a {type(given).__name__} cannot be kept in a run folder: fit without one")
-    return given
+    return cast(Scorer, given)
 
 
-def _in_memory(dataset: Dataset, config: Config, given: Own, progress: Progress) -> RotatE:
-    if isinstance(given, RotatE):
-        return given
-    return (
-        _train(dataset, config, None, progress) if given is None else load_embedding(given, dataset.vocab)[0]
-    )
+def _in_memory(
+    dataset: Dataset, config: Config, given: list[Own], progress: Progress, budget: Budget
+) -> list[Embedding]:
+    if not given:
+        return [_train(dataset, config, None, progress, budget)]
+    return [one if isinstance(one, Embedding) else load_embedding(one, dataset.vocab)[0] for one in given]
 
 
-def _in_run(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> RotatE:
-    reference = _reference(run)
-    if reference is None:
-        _choose(dataset, config, given, run, progress)
-    elif isinstance(given, str | Path) and checksum(given) != reference[1]:
+def _in_run(
+    dataset: Dataset, config: Config, given: list[Own], run: Run, progress: Progress, budget: Budget
+) -> list[Embedding]:
+    references = _references(run)
+    folders = [one for one in given if not isinstance(one, Embedding)]
+    if not references and given:
+        _refer(run, _kept(given, dataset.vocab, run))
+    elif not references:
+        _train(dataset, config, run.folder / EMBEDDING, progress, budget)
+        _refer(run, [run.folder / EMBEDDING])
+    elif folders and [checksum(one) for one in folders] != [expected for _, expected in references]:
+        names = ", ".join(map(str, folders))
         raise RunError(
             run.folder,
-            f"holds a run with another embedding than {given}; choose another folder, or --restart to start"
+            f"holds a run with another embedding than {names}; choose another folder, or --restart to start"
             " over",
         )
-    embedding = _stored(run)
-    assert embedding is not None
-    return embedding
+    return _stored(run)
 
 
-def _choose(dataset: Dataset, config: Config, given: Own, run: Run, progress: Progress) -> None:
-    """Note the given embedding in the run, or train one there."""
-    if isinstance(given, RotatE):
-        save_with_run(given, dataset.vocab, run)
-    elif given is not None:
-        load_embedding(given, dataset.vocab)  # shows what is wrong with it before the run depends on it
-        _refer(run, Path(given))
-    else:
-        _train(dataset, config, run.folder / EMBEDDING, progress)
-        _refer(run, run.folder / EMBEDDING)
-
-
-def _train(dataset: Dataset, config: Config, folder: Path | None, progress: Progress) -> RotatE:
+def _train(
+    dataset: Dataset, config: Config, folder: Path | None, progress: Progress, budget: Budget
+) -> RotatE:
     settings = settings_for(dataset).model_copy(update={"seed": config.seed})
 
     def show(stage: str, done: int, total: int, note: str = "") -> None:
         del stage
         progress(STAGE, done, total, note)
 
-    return RotatE.fit(dataset, settings, folder, show, config.threads)
+    minutes = budget.left / 60 if budget.is_limited else None
+    embedding = RotatE.fit(dataset, settings, folder, show, config.threads, minutes)
+    if budget.is_over:
+        budget.cut("embedding", "training stopped early")
+    return embedding
 
 
-def _require_fit(embedding: RotatE, vocab: Vocab) -> None:
+def _require_fit(embedding: Embedding, vocab: Vocab) -> None:
     entities, relations = embedding.num_entities, embedding.num_relations
     if (entities, relations) != (vocab.num_entities, vocab.num_relations):
         raise RNNLogicError(

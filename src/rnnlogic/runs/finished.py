@@ -8,6 +8,7 @@ model.json           versions, time taken; written last, so it marks a finished 
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
 from rnnlogic.mining.figures import rule_figures
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
@@ -44,7 +45,14 @@ def is_finished(folder: Path) -> bool:
     return (folder / MODEL).is_file()
 
 
-def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, seconds: float) -> None:
+def write_learned(
+    folder: Path,
+    learned: Learned,
+    dataset: Dataset,
+    seed: int,
+    seconds: float,
+    left_out: Mapping[str, str] | None = None,
+) -> None:
     """Write rules and weights, then the mark that all is done."""
     write_file(folder / RULES, rules_text(learned, dataset))
     write_arrays(folder / WEIGHTS, pack_learned(learned))
@@ -55,6 +63,7 @@ def write_learned(folder: Path, learned: Learned, dataset: Dataset, seed: int, s
         "feature": learned.feature,
         "rules": len(learned.rules),
         "minutes": round(seconds / 60, 3),
+        **({"left_out": dict(left_out)} if left_out else {}),
     }
     write_object(folder / MODEL, about)
 
@@ -87,10 +96,11 @@ def read_about(folder: Path) -> dict[str, Any]:
     return read_object(folder / MODEL)
 
 
-def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
+def rules_text(learned: Learned | WeightedRules, dataset: Dataset, many: int = MANY) -> str:
     """One rule per line with its figures as a comment, by head relation, heaviest first.
 
     If there are `many` rules, only the first of each relation have figures, as counting takes its time.
+    Where relations have labels, a comment line before each rule shows it with them.
     """
     order = np.lexsort((-learned.weights, learned.rules.heads))
     heads = learned.rules.heads[order]
@@ -105,5 +115,7 @@ def rules_text(learned: Learned, dataset: Dataset, many: int = MANY) -> str:
             known = number[i]
             sign = "" if figures.share[known] == 1 else "~"
             comment += f", {sign}{figures.support[known]}, {sign}{figures.confidence[known]:.3g}"
+        label = rule_label(learned.rules[rule], dataset.vocab)
+        lines += [] if label is None else [f"# {label}"]
         lines.append(f"{format_rule(learned.rules[rule], dataset.vocab)}  # {comment}")
     return "\n".join(lines) + "\n"

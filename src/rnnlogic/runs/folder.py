@@ -3,6 +3,7 @@
     config.yaml          all settings
     vocabulary.json      format of the folder, names, labels, where the facts came from
     dataset.safetensors  facts of train, valid and test as ids
+    graphs/              the graphs of a large dataset, ready to use
     given.rules          the rules that the fit was given, as text; if there are any
     embedding.json       where the embedding is (by default embedding/) and its checksum; if there is one
     stages/              the stages that are finished so far; a fit that was stopped resumes from them
@@ -33,9 +34,17 @@ from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import Learned
+from rnnlogic.learning.result import Learned, cuts_of
 from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.dataset import FACTS, VOCABULARY, read_dataset, require_format, write_dataset
+from rnnlogic.runs.dataset import (
+    FACTS,
+    GRAPHS,
+    VOCABULARY,
+    read_dataset,
+    require_format,
+    write_dataset,
+    write_graphs,
+)
 from rnnlogic.runs.files import (
     RunError,
     append_line,
@@ -78,6 +87,7 @@ MADE = (
     METRICS,
     LOG,
     REPORTS,
+    GRAPHS,
 )
 OWN_NAMES = (*MADE, CONFIG, *BEGUN)
 
@@ -158,8 +168,16 @@ class Run:
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
         dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
-        write_learned(self.folder, learned, dataset, seed, seconds)
+        write_graphs(self.folder, dataset)
+        write_learned(self.folder, learned, dataset, seed, seconds, self.left_out())
         self.note("finished")
+
+    def left_out(self) -> dict[str, str]:
+        """What each stage left out for want of time."""
+        path = self.folder / METRICS
+        return (
+            cuts_of(map(json.loads, path.read_text(encoding="utf-8").splitlines())) if path.is_file() else {}
+        )
 
     def learned(self, embedding: Scorer | None = None) -> Learned:
         """What a finished fit has learned; with the embedding that it uses, if any."""

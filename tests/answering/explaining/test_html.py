@@ -136,3 +136,18 @@ def test_answers_and_rules_are_tables():
     assert bdi(answers[0].entity) in answers._repr_html_()
     assert Listed()._repr_html_() == "<p>nothing found</p>"
     assert np.isfinite(answers[0].score)
+
+
+def test_lines_and_boxes_carry_the_marks_of_their_paths():
+    vocab = Vocab(("a", "b", "c"), ("r", "s"))
+    strands = [
+        Strand(Path((0, 1, 2), (0, 1)), "#2f80d0", False, "r0"),
+        Strand(Path((0, 2), (1,)), "#d9731a", False, 'r1"'),
+        Strand(Path((0, 1, 2), (0, 0)), "#d9731a", False, "r2"),
+    ]
+    tree = ElementTree.fromstring(picture(strands, vocab))
+    marks = [(one.tag.split("}")[1], one.get("data-marks")) for one in tree.iter() if one.get("data-marks")]
+    assert ("path", "r0 r2") in marks  # the fact that two paths share
+    assert ("path", 'r1"') in marks
+    assert sorted(m for tag, m in marks if tag == "g") == ['r0 r1" r2', 'r0 r1" r2', "r0 r2"]
+    assert "data-marks" not in picture([strand._replace(mark="") for strand in strands], vocab)

@@ -9,7 +9,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.base import reaching
-from rnnlogic.predictors.eta import reciprocal_ranks
+from rnnlogic.predictors.eta import combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.paths.values import PathValues, path_model
 from rnnlogic.predictors.plus.parameters import PlusParameters
@@ -98,7 +98,8 @@ def test_without_an_embeddings_say_there_is_no_rest():
 @pytest.mark.parametrize("most_facts", [10, 10**6])
 def test_every_eta_is_measured_as_evaluation_does(most_facts):
     tried = (0.0, 0.2, 3.0)
-    sums, asked = reciprocal_ranks(scorer_of().without_embedding(), EMBEDDING, DATA, tried, most_facts)
+    alone, each = scorer_of().without_embedding(), combinations(tried, EMBEDDING)
+    sums, asked = reciprocal_ranks(alone, EMBEDDING, DATA, each, most_facts)
     found = sums.sum(axis=0) / asked.sum()
     for eta, mrr in zip(tried, found, strict=True):
         expected = evaluate(scorer_of(eta), DATA, "valid", most_facts=most_facts).metrics()["mrr"]

@@ -109,3 +109,16 @@ def test_writing_is_all_or_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(RuleError, match=r"own.rules: cannot be written \(No such file"):
         write_rules(tmp_path / "nowhere" / "own.rules", [], VOCAB)
+
+
+def test_labels_are_comments_that_are_not_read_back(tmp_path):
+    labels = {"friend": "has as a friend", "hobby": "enjoys\nhobby(X,Y) <- friend(X,Y)  # support=9"}
+    vocab, path = Vocab((), ("friend", "hobby"), relation_labels=labels), tmp_path / "labelled.rules"
+    write_table(path, RuleTable(RULES, {"support": [5, 6]}), vocab, "text")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 4
+    assert lines[3] == "friend(X,Y) <- friend(Y,X)  # support=6"
+    assert lines[2] == "# has as a friend(X,Y) <- has as a friend(Y,X)"
+    table = read_table(path, vocab).table
+    assert table.rules == RULES
+    assert table.column("support") == [5, 6]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, cast
@@ -12,6 +13,7 @@ from rnnlogic.answering.calibration.level import Basis, Level, fit_level
 from rnnlogic.answering.calibration.probability import ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Bin, Reliability
 from rnnlogic.answering.calibration.standing import WIDTH
+from rnnlogic.base.budget import Budget
 from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Triples
@@ -20,6 +22,7 @@ from rnnlogic.predictors.base import AnswerScorer
 EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts of a graph from which nothing was held back: so many are taken to be missing
 FORMAT = 1
+LEAST_EFFORT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +47,12 @@ def calibrate(
     seed: int = 0,
     evidences: Sequence[Evidence] = EVIDENCES,
     relations: Sequence[int] | None = None,
+    effort: float = 1.0,
 ) -> Calibration:
     """Fit probabilities for some kinds of evidence, for facts of some relations (all if not given).
 
-    With evidence train and train+valid no test fact is looked at, only their number.
+    With evidence train and train+valid no test fact is looked at, only their number. Less effort looks at
+    fewer facts.
     """
     wanted = np.arange(dataset.vocab.num_relations) if relations is None else np.array(relations, np.int64)
     levels: dict[str, Level] = {}
@@ -56,8 +61,37 @@ def calibrate(
         facts, basis = cases_for(dataset, evidence)
         facts = facts[np.isin(facts[:, 1], wanted)]
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
-        levels[evidence] = fit_level(dataset.graph(evidence), scorer, evidence, facts, basis, wanted, random)
+        graph = dataset.graph(evidence)
+        levels[evidence] = fit_level(graph, scorer, evidence, facts, basis, wanted, random, effort)
     progress("calibrate", len(evidences), len(evidences), "")
+    return Calibration(levels)
+
+
+def calibrate_in_time(
+    dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, budget: Budget
+) -> Calibration:
+    """`calibrate` within a budget: first with little effort, then with as much as there is time for.
+
+    Kinds of evidence that are left out are calibrated when they are first asked for.
+    """
+    levels: dict[str, Level] = {}
+    rate = 0.0  # seconds for one kind of evidence with full effort
+    done: list[float] = []
+    for i, evidence in enumerate(EVIDENCES):
+        if budget.is_over or rate * LEAST_EFFORT > budget.left:
+            budget.cut("calibrate", f"left for later: evidence {', '.join(EVIDENCES[i:])}")
+            break
+        if not rate:
+            started = time.monotonic()
+            tried = calibrate(dataset, scorer, progress, seed, [evidence], effort=LEAST_EFFORT)
+            rate, levels = (time.monotonic() - started) / LEAST_EFFORT, tried.levels
+        effort = min(1.0, budget.left / (len(EVIDENCES) - i) / max(rate, 1e-9))
+        effort = max(effort, LEAST_EFFORT)
+        if effort > LEAST_EFFORT or evidence not in levels:
+            levels |= calibrate(dataset, scorer, progress, seed, [evidence], effort=effort).levels
+        done.append(effort)
+    if done and min(done) < 1:
+        budget.cut("calibration", f"rests on {min(done):.0%} of the usual sample")
     return Calibration(levels)
 
 

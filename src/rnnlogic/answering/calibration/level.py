@@ -121,18 +121,19 @@ def fit_level(
     basis: Basis,
     relations: NDArray[np.integer],  # below R
     random: np.random.Generator,
+    effort: float = 1.0,
 ) -> Level:
-    """Fit probabilities to a sample of facts that look as missing ones do."""
+    """Fit probabilities to a sample of facts that look like missing ones; with less effort a smaller one."""
     num_relations = graph.num_relations
-    picked = facts[np.sort(random.permutation(len(facts))[:CASES])]
+    picked = facts[np.sort(random.permutation(len(facts))[: round(effort * CASES)])]
     features, ways = two_way(graph, scorer, picked)
     is_reached, stands_for = ways > 0, basis.missing / max(len(picked), 1)
     cases = Rows(features, picked[:, 1].astype(np.int64), np.full(len(picked), stands_for)).select(is_reached)
     asked = relations_with_rules(scorer.rules, relations, num_relations)
-    number = int(np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
+    number = int(effort * np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
     drawn = draw_proposals(graph, scorer, asked, number, random)
     one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, [SCORE])
-    proposals = look_twice(graph, scorer, drawn, one_way, LOOKS, random)
+    proposals = look_twice(graph, scorer, drawn, one_way, round(effort * LOOKS), random)
     groups = picked[is_reached, 0], proposals.facts[:, 0]
     held_out = held_out_logits(cases, proposals.rows, groups, num_relations, SCORES)
     slope, shift, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)

@@ -17,7 +17,7 @@ from rnnlogic.base.errors import DataError
 from rnnlogic.rules.programs.sparql import iri
 
 COLUMNS = ("head", "relation", "tail", "probability", "rule", "path")
-PARQUET_TYPES = {name: "DOUBLE" if name == "probability" else "VARCHAR" for name in COLUMNS}
+LABELLED = ("head", "relation", "tail", "rule", "path")  # columns that have a second one, with labels
 
 
 def check_output(path: Path) -> None:
@@ -30,8 +30,11 @@ def check_output(path: Path) -> None:
         _import_duckdb(path)
 
 
-def write_facts(path: Path, facts: Iterable[NewFact]) -> list[NewFact]:
-    """Write facts as they come, in the format of the file's ending; gives them back."""
+def write_facts(path: Path, facts: Iterable[NewFact], labels: bool = False) -> list[NewFact]:
+    """Write facts as they come, in the format of the file's ending; gives them back.
+
+    With `labels` tables get further columns with what people see: head_label, relation_label, ...
+    """
     check_output(path)
     written: list[NewFact] = []
 
@@ -41,16 +44,23 @@ def write_facts(path: Path, facts: Iterable[NewFact]) -> list[NewFact]:
             yield fact
 
     try:
-        write_atomically(path, lambda file: _WRITERS[path.suffix](path, noted(), file))
+        write_atomically(path, lambda file: _WRITERS[path.suffix](path, noted(), file, labels))
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror or error})", path) from None
     return written
 
 
-def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
-    file.write(("\t".join(COLUMNS) + "\n").encode())
+def facts_as(suffix: str, facts: Iterable[NewFact]) -> bytes:
+    """The content of a file of facts with this ending."""
+    content = io.BytesIO()
+    _WRITERS[suffix](Path(f"facts{suffix}"), iter(facts), content, False)
+    return content.getvalue()
+
+
+def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO, labels: bool) -> None:
+    file.write(("\t".join(_columns(labels)) + "\n").encode())
     for fact in facts:
-        cells = _cells(fact)
+        cells = _cells(fact, labels)
         for cell in cells:
             if set(cell) & set("\t\r\n"):
                 problem = f"{cell!r} holds a tab or a line break, which .tsv cannot express; .jsonl can"
@@ -58,43 +68,64 @@ def _write_tsv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
         file.write(("\t".join(cells) + "\n").encode())
 
 
-def _write_csv(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
+def _write_csv(path: Path, facts: Iterator[NewFact], file: BinaryIO, labels: bool) -> None:
     """With quotes where a name needs them, as spreadsheets read it."""
     del path
-    for cells in chain([list(COLUMNS)], map(_cells, facts)):
+    for cells in chain([_columns(labels)], (_cells(fact, labels) for fact in facts)):
         line = io.StringIO()
         csv.writer(line).writerow(cells)  # line ends \r\n, as RFC 4180 has it
         file.write(line.getvalue().encode())
 
 
-def _cells(fact: NewFact) -> list[str]:
+def _columns(labels: bool) -> list[str]:
+    return [*COLUMNS, *(f"{name}_label" for name in LABELLED if labels)]
+
+
+def _cells(fact: NewFact, labels: bool) -> list[str]:
     probability = f"{fact.probability:.6f}"
-    return [fact.head, fact.relation, fact.tail, probability, fact.rule or "", fact.path or ""]
+    names = [fact.head, fact.relation, fact.tail, probability, fact.rule or "", fact.path or ""]
+    return names + [fact.shown(name) or "" for name in LABELLED if labels]
 
 
-def _write_jsonl(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
-    del path
+def _write_jsonl(path: Path, facts: Iterator[NewFact], file: BinaryIO, labels: bool) -> None:
+    del path, labels  # every fact comes with its labels
     for fact in facts:
         file.write((json.dumps(fact.as_dict(), ensure_ascii=False) + "\n").encode())
 
 
-def _write_nt(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
-    """One triple a line; the line before it is a comment with probability and rule."""
+def _write_nt(path: Path, facts: Iterator[NewFact], file: BinaryIO, labels: bool) -> None:
+    """One triple a line; the lines before it are comments: with labels, and with probability and rule."""
     del path
     for fact in facts:
-        note = f"# {fact.probability:.6f} {' '.join((fact.rule or '').splitlines())}".rstrip()
+        note = f"# {fact.probability:.6f} {_one_line(fact.rule or '')}".rstrip()
+        if labels:
+            file.write(f"# {_one_line(_words(fact))}\n".encode())
         triple = " ".join(iri(name) for name in (fact.head, fact.relation, fact.tail))
         file.write(f"{note}\n{triple} .\n".encode())
 
 
-def _write_parquet(path: Path, facts: Iterator[NewFact], file: BinaryIO) -> None:
+def _words(fact: NewFact) -> str:
+    """Fact and rule as people see them."""
+    words = f"{fact.shown('head')} {fact.shown('relation')} {fact.shown('tail')}"
+    return words if fact.rule is None else f"{words}: {fact.shown('rule')}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
+
+
+def _write_parquet(path: Path, facts: Iterator[NewFact], file: BinaryIO, labels: bool) -> None:
     """Through duckdb, which reads JSON Lines faster than it takes rows from Python."""
     duckdb = _import_duckdb(path)
     with tempfile.TemporaryDirectory() as folder:
         lines, table = Path(folder, "facts.jsonl"), Path(folder, "facts.parquet")
         with lines.open("wb") as rows:
-            _write_jsonl(path, facts, rows)
-        columns = ", ".join(f"{name}: '{kind}'" for name, kind in PARQUET_TYPES.items())
+            for fact in facts:
+                cells = dict(zip(_columns(labels), _cells(fact, labels), strict=True))
+                row = cells | {"probability": fact.probability, "rule": fact.rule, "path": fact.path}
+                rows.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+        kinds = {name: "DOUBLE" if name == "probability" else "VARCHAR" for name in _columns(labels)}
+        columns = ", ".join(f"{name}: '{kind}'" for name, kind in kinds.items())
         source = f"read_json('{lines}', format='newline_delimited', columns={{{columns}}})"
         with duckdb.connect() as database:
             database.sql(f"COPY (SELECT * FROM {source}) TO '{table}' (FORMAT parquet)")
@@ -109,7 +140,7 @@ def _import_duckdb(path: Path) -> Any:
     return duckdb
 
 
-_WRITERS: dict[str, Callable[[Path, Iterator[NewFact], BinaryIO], None]] = {
+_WRITERS: dict[str, Callable[[Path, Iterator[NewFact], BinaryIO, bool], None]] = {
     ".tsv": _write_tsv,
     ".csv": _write_csv,
     ".jsonl": _write_jsonl,

@@ -99,7 +99,7 @@ class _Search:
     def __init__(
         self, graph: Graph, vocab: Vocab, scorer: AnswerScorer, question: Question, known: Graph
     ) -> None:
-        self._vocab, self._scorer, self._question = vocab, scorer, question
+        self._vocab, self._scorer, self._question = vocab, scorer.apart(), question
         self._graph = without(graph, [as_fact(question, vocab.num_relations)])
         self._known = known.neighbours(question.head, question.relation)
 

@@ -12,6 +12,7 @@ from rnnlogic.answering.explaining import html, text
 from rnnlogic.answering.explaining.dependence import Dependence
 from rnnlogic.answering.explaining.ideas import Family, Question, family_of, sentence
 from rnnlogic.answering.explaining.reasons import Contribution, Idea, Part, Rank, group_ideas
+from rnnlogic.base.frames import frame
 from rnnlogic.data.vocab import Vocab
 
 Kind = Literal["sum", "leave-one-out"]
@@ -92,7 +93,29 @@ class Explanation:
             "ideas": [idea.as_dict(names) for idea in self.ideas],
             "hangs_on": None if self.hangs_on is None else self.hangs_on.as_dict(names),
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
+            **self._names_for_people(),
         }
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each rule."""
+        return frame("pandas", self.as_dict()["rules"])
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each rule."""
+        return frame("polars", self.as_dict()["rules"])
+
+    def _names_for_people(self) -> dict[str, Any]:
+        """Labels and types of all that is mentioned, each under its own key, where there are any."""
+        vocab, paths = self.vocab, [path for rule in self.contributions for path in rule.paths]
+        facts = () if self.hangs_on is None else self.hangs_on.facts
+        entities = {self.head, self.tail, *(entity for path in paths for entity in path.entities)}
+        entities |= {end for head, _, tail in facts for end in (head, tail)}
+        relations = {self.relation, *(step for rule in self.contributions for step in rule.chain.body)}
+        relations |= {relation for _, relation, _ in facts}
+        found: dict[str, Any] = {"labels": vocab.labels_of(entities, relations)}
+        if vocab.types is not None:
+            found["types"] = vocab.types_of(entities)
+        return {key: value for key, value in found.items() if any(value.values())}
 
     def lines(self, everything: bool = False, width: int = 80, height: int = 24) -> Iterator[str]:
         """For people: one screen of so many columns and lines, or everything."""

@@ -11,12 +11,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from rnnlogic.answering.calibration.level import shown
-from rnnlogic.answering.explaining.names import entity_words, numbered, printable, relation_words
+from rnnlogic.answering.explaining.names import entity_words, numbered, printable, relation_words, typed_words
 from rnnlogic.answering.explaining.reasons import Contribution, Idea
 from rnnlogic.answering.explaining.svg import AGAINST, COLOURS, Strand, picture
 from rnnlogic.answering.explaining.walks import comes_back
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path
+from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explaining.comparison import Comparison
@@ -127,7 +128,7 @@ def _cell(tag: str, value: object, right: bool) -> str:
 def _title(told: Explanation) -> str:
     vocab = told.vocab
     relation = relation_words(told.relation, vocab) + ("^-1" if told.relation >= vocab.num_relations else "")
-    return f"{bdi(relation)}({bdi(entity_words(told.head, vocab))}, {bdi(entity_words(told.tail, vocab))})"
+    return f"{bdi(relation)}({bdi(typed_words(told.head, vocab))}, {bdi(typed_words(told.tail, vocab))})"
 
 
 def _figures(told: Explanation) -> str:
@@ -160,7 +161,7 @@ def _picture(ideas: Sequence[Idea], vocab: Vocab) -> str:
     shown += [idea for idea in ideas if idea.contribution < 0][:COUNTER_IDEAS]
     strands = [
         Strand(group[0].paths[0], shade, idea.contribution < 0)
-        for idea, shade in zip(shown, _shades(shown), strict=True)
+        for idea, shade in zip(shown, shades(shown), strict=True)
         for group in idea.groups[:RULES]
         if group[0].paths
     ]
@@ -172,11 +173,11 @@ def _halves(ideas: Sequence[Idea], headings: tuple[str, str], vocab: Vocab) -> I
         half = [idea for idea in ideas if (idea.contribution < 0) == bool(is_against)]
         if half:
             yield f"<h2>{heading} ({math.fsum(idea.contribution for idea in half):+.4g})</h2>"
-        for place, (idea, shade) in enumerate(zip(half, _shades(half), strict=True)):
+        for place, (idea, shade) in enumerate(zip(half, shades(half), strict=True)):
             yield _idea(idea, shade, place == 0 and not is_against, vocab)
 
 
-def _shades(ideas: Sequence[Idea]) -> list[str]:
+def shades(ideas: Sequence[Idea]) -> list[str]:
     """Colours of ideas, those for in their order, one for all that speaks against."""
     return [AGAINST if idea.contribution < 0 else COLOURS[i % len(COLOURS)] for i, idea in enumerate(ideas)]
 
@@ -202,20 +203,22 @@ def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     alike = ", alike" if is_alike else ""
     walks = f", {numbered(rule.count, 'path')}" if rule.count else ""
     numbers = f"weight {rule.weight:.4f}{walks}{phi}{alike}"
+    words = format_rule(rule.chain, vocab, labels=True)
     paths = "".join(f'<div class="path">{bdi(line)}</div>' for line in rule.because)
-    paths += "".join(f'<div class="path">{_path(path, vocab)}</div>' for path in rule.paths)
+    paths += "".join(f'<div class="path">{path_html(path, vocab)}</div>' for path in rule.paths)
     return (
-        f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(rule.rule)}</code> '
+        f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(words)}</code> '
         f'<span class="figures">({numbers})</span>{paths}</li>'
     )
 
 
-def _path(path: Path, vocab: Vocab) -> str:
-    steps = [bdi(entity_words(path.entities[0], vocab))]
+def path_html(path: Path, vocab: Vocab) -> str:
+    """A path as one line: entities with arrows between them."""
+    steps = [bdi(typed_words(path.entities[0], vocab))]
     for relation, entity in zip(path.relations, path.entities[1:], strict=True):
         words = bdi(relation_words(relation, vocab))
         arrow = f"←{words}—" if relation >= vocab.num_relations else f"—{words}→"
-        steps.append(f'<span class="arrow">{arrow}</span> {bdi(entity_words(entity, vocab))}')
+        steps.append(f'<span class="arrow">{arrow}</span> {bdi(typed_words(entity, vocab))}')
     again = comes_back(path)
     mark = "" if again is None else f" <em>(comes back to {bdi(entity_words(again, vocab))})</em>"
     return " ".join(steps) + mark

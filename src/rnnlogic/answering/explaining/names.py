@@ -21,14 +21,21 @@ def printable(text: str) -> str:
 
 def entity_words(entity: int, vocab: Vocab) -> str:
     """The label of an entity; of an IRI without a label, its last part."""
-    return _local(vocab.entity_label(entity))
+    return _local(vocab.entity_label(entity), vocab)
+
+
+def typed_words(entity: int, vocab: Vocab, most: int | None = None) -> str:
+    """The same with its type, where that is known: `aspirin (drug)`; each in at most so many columns."""
+    kind = vocab.entity_type(entity)
+    words = [printable(entity_words(entity, vocab)), "" if kind is None else printable(_local(kind, vocab))]
+    name, kind = words if most is None else (shortened(word, most) for word in words)
+    return f"{name} ({kind})" if kind else name
 
 
 def relation_words(relation: int, vocab: Vocab) -> str:
     """The label of a relation, without the mark of an inverse; of an IRI without a label, its last part."""
-    return _local(
-        vocab.relation_label(relation).removesuffix(INVERSE if relation >= vocab.num_relations else "")
-    )
+    shown = vocab.relation_label(relation)
+    return _local(shown.removesuffix(INVERSE if relation >= vocab.num_relations else ""), vocab)
 
 
 def fact_words(subject: str, relation: int, target: str, vocab: Vocab) -> str:
@@ -91,8 +98,8 @@ def walk_words(entities: Sequence[str], relations: Sequence[tuple[str, bool]]) -
         yield f"<-{name}- {entity}" if is_inverse else f"-{name}-> {entity}"
 
 
-def _local(name: str) -> str:
-    found = _LOCAL.fullmatch(name)
+def _local(name: str, vocab: Vocab) -> str:
+    found = _LOCAL.fullmatch(name) if vocab.shows_labels else None
     return found[1] if found else name
 
 

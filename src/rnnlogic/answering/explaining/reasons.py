@@ -12,7 +12,7 @@ from rnnlogic.answering.explaining.names import rule_words
 from rnnlogic.answering.explaining.walks import comes_back, facts_of, named_facts
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Rule, format_rule
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Contribution:
         """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""
         return {
             "rule": self.rule,
+            "label": format_rule(self.chain, vocab, labels=True),
             "sentence": rule_words(self.chain, vocab),
             "weight": self.weight,
             "count": self.count,

@@ -7,11 +7,17 @@ and shown in full as a tooltip.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
-from rnnlogic.answering.explaining.names import columns, entity_words, printable, relation_words, shortened
+from rnnlogic.answering.explaining.names import (
+    columns,
+    entity_words,
+    printable,
+    relation_words,
+    shortened,
+)
 from rnnlogic.answering.explaining.walks import facts_of
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Fact, Path
@@ -35,6 +41,7 @@ class Strand(NamedTuple):
     path: Path
     colour: str
     is_against: bool
+    mark: str = ""  # a word for what the path belongs to; lines and boxes carry the marks of their paths
 
 
 class _Spot(NamedTuple):
@@ -49,6 +56,7 @@ class _Edge(NamedTuple):
     colour: str
     is_against: bool
     bend: float  # 0: straight
+    marks: str  # as an attribute
 
 
 def picture(strands: Sequence[Strand], vocab: Vocab) -> str:
@@ -62,7 +70,10 @@ def picture(strands: Sequence[Strand], vocab: Vocab) -> str:
         (edge, _curve(spots[edge.fact[0]], spots[edge.fact[2]], edge.bend)) for edge in _edges(strands, vocab)
     ]
     ends = {strand.path.entities[0] for strand in strands} | {strand.path.entities[-1] for strand in strands}
-    boxes = [_box(entity, spot, entity in ends, vocab) for entity, spot in spots.items()]
+    boxes = [
+        _box(entity, spot, entity in ends, vocab, _marks(s for s in strands if entity in s.path.entities))
+        for entity, spot in spots.items()
+    ]
     return (
         f'<svg class="picture" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" role="img" aria-label="paths from the head to the answer">'
@@ -123,18 +134,30 @@ def _ordered(entities: list[int], strands: Sequence[Strand]) -> list[int]:
 
 def _edges(strands: Sequence[Strand], vocab: Vocab) -> list[_Edge]:
     """Every fact once, in the colour of the strongest idea; facts between the same two bend apart."""
-    style: dict[Fact, Strand] = {}
+    style: dict[Fact, list[Strand]] = defaultdict(list)
     for strand in strands:
         for fact in facts_of(strand.path, vocab):
-            style.setdefault(fact, strand)
+            style[fact].append(strand)
     between: dict[frozenset[int], list[Fact]] = defaultdict(list)
     for fact in style:
         between[frozenset((fact[0], fact[2]))].append(fact)
     return [
-        _Edge(fact, style[fact].colour, style[fact].is_against, i - (len(facts) - 1) / 2)
+        _Edge(
+            fact,
+            style[fact][0].colour,
+            style[fact][0].is_against,
+            i - (len(facts) - 1) / 2,
+            _marks(style[fact]),
+        )
         for facts in between.values()
         for i, fact in enumerate(facts)
     ]
+
+
+def _marks(strands: Iterable[Strand]) -> str:
+    """The attribute that says which paths something belongs to; none if they have no marks."""
+    marks = dict.fromkeys(strand.mark for strand in strands if strand.mark)
+    return f' data-marks="{escape(" ".join(marks))}"' if marks else ""
 
 
 def _line(edge: _Edge, curve: _Curve) -> str:
@@ -144,7 +167,7 @@ def _line(edge: _Edge, curve: _Curve) -> str:
     dashes = ' stroke-dasharray="5 4"' if edge.is_against else ""
     return (
         f'<path d="M{x1:.1f},{y1:.1f} C{rest}" fill="none" stroke="{edge.colour}" stroke-width="1.8"{dashes} '
-        f'marker-end="url(#arrow-{edge.colour[1:]})"/>'
+        f'marker-end="url(#arrow-{edge.colour[1:]})"{edge.marks}/>'
     )
 
 
@@ -160,7 +183,8 @@ def _labels(edges: list[tuple[_Edge, _Curve]], spots: dict[int, _Spot], vocab: V
         taken.append((x, y, half, LABEL))
         ends = [printable(vocab.entity_label(entity)) for entity in (head, tail)]
         yield (
-            f'<text class="step" x="{x:.1f}" y="{y + 4:.1f}" fill="{edge.colour}" text-anchor="middle">'
+            f'<text class="step" x="{x:.1f}" y="{y + 4:.1f}" fill="{edge.colour}" text-anchor="middle"'
+            f"{edge.marks}>"
             f"<title>{escape(f'{ends[0]} {words} {ends[1]}')}</title>{escape(shortened(words, STEP))}</text>"
         )
 
@@ -197,10 +221,10 @@ def _curve(start: _Spot, end: _Spot, bend: float) -> _Curve:
     return (x1, y1), (middle, y1 + sag), (middle, y2 + sag), (x2, y2)
 
 
-def _box(entity: int, spot: _Spot, is_end: bool, vocab: Vocab) -> str:
+def _box(entity: int, spot: _Spot, is_end: bool, vocab: Vocab, marks: str) -> str:
     kind = "end" if is_end else "entity"
     return (
-        f'<g class="{kind}"><title>{escape(printable(vocab.entity_label(entity)))}</title>'
+        f'<g class="{kind}"{marks}><title>{escape(printable(vocab.described(entity)))}</title>'
         f'<rect x="{spot.x - spot.width / 2:.1f}" y="{spot.y - BOX / 2:.1f}" width="{spot.width:.1f}" '
         f'height="{BOX}" rx="{BOX / 2}"/>'
         f'<text x="{spot.x:.1f}" y="{spot.y + 4.5:.1f}" text-anchor="middle">{escape(_name(entity, vocab))}'

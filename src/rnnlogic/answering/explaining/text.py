@@ -16,6 +16,7 @@ from rnnlogic.answering.explaining.names import (
     relation_words,
     rule_words,
     shortened,
+    typed_words,
     walk_words,
     wrapped,
 )
@@ -23,6 +24,7 @@ from rnnlogic.answering.explaining.reasons import Contribution, Idea, total
 from rnnlogic.answering.explaining.walks import comes_back
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Path
+from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
     from rnnlogic.answering.explaining.comparison import Comparison
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 LEFT_OUT = "Each number: the score minus the score without it; they need not sum to it."
 NAME_LENGTHS = (40, 30, 24, 20, 17, 14, 12, 10, 8)  # names of a path get so short to fit
+TYPED_LENGTH = 17  # where they would have to be shorter, their types are left out
 SENTENCE_LENGTHS = (40, 30, 24, 20, 16)  # and those of a sentence
 FACTS = 4  # of those that it hangs on, on one screen
 FACT_NAME = 24  # columns of a name there
@@ -86,12 +89,11 @@ def _title(told: Explanation, everything: bool, width: int) -> list[str]:
     vocab = told.vocab
     if everything:
         relation = vocab.relation_label(told.relation)
-        head, tail = vocab.entity_label(told.head), vocab.entity_label(told.tail)
+        head, tail = vocab.described(told.head), vocab.described(told.tail)
         return [printable(f"{relation}({head}, {tail})")]
     relation = relation_words(told.relation, vocab) + ("^-1" if told.relation >= vocab.num_relations else "")
-    head, tail = entity_words(told.head, vocab), entity_words(told.tail, vocab)
     most = max((width - columns(relation) - 4) // 2, 10)
-    ends = f"{shortened(printable(head), most)}, {shortened(printable(tail), most)}"
+    ends = ", ".join(typed_words(end, vocab, most) for end in (told.head, told.tail))
     return wrapped(f"{shortened(printable(relation), width // 2)}({ends})", width)
 
 
@@ -213,12 +215,23 @@ def _group(group: tuple[Contribution, ...], vocab: Vocab, path_lines: int, width
 
 def _short_path(path: Path, vocab: Vocab, most_lines: int, width: int) -> list[str]:
     """A path on few lines; names are shortened as far as that needs."""
-    tries = (wrapped(_path(path, vocab, length), width, " " * 8) for length in NAME_LENGTHS)
+    typed = [(length, True) for length in NAME_LENGTHS if length >= TYPED_LENGTH and vocab.types is not None]
+    tries = (
+        wrapped(_path(path, vocab, length, with_types), width, " " * 8)
+        for length, with_types in (*typed, *((length, False) for length in NAME_LENGTHS))
+    )
     return _fewest(tries, most_lines)
 
 
-def _path(path: Path, vocab: Vocab, length: int) -> str:
-    entities = [shortened(printable(entity_words(entity, vocab)), length) for entity in path.entities]
+def _path(path: Path, vocab: Vocab, length: int, with_types: bool) -> str:
+    """A path with short names; the ends have their types in the title."""
+    ends = {path.entities[0], path.entities[-1]}
+    entities = [
+        typed_words(entity, vocab, length)
+        if with_types and entity not in ends
+        else shortened(printable(entity_words(entity, vocab)), length)
+        for entity in path.entities
+    ]
     relations = [
         (shortened(printable(relation_words(relation, vocab)), length), relation >= vocab.num_relations)
         for relation in path.relations
@@ -260,7 +273,7 @@ def _all(story: Story) -> list[str]:
 
 def _rules(group: tuple[Contribution, ...], vocab: Vocab) -> Iterator[str]:
     for place, rule in enumerate(group):
-        yield f"  {rule.contribution:+9.4f}  {printable(rule.rule)}"
+        yield f"  {rule.contribution:+9.4f}  {printable(format_rule(rule.chain, vocab, labels=True))}"
         phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
         same = ", alike" if place else ""
         paths = f", {numbered(rule.count, 'path')}" if rule.count else ""

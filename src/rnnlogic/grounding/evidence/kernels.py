@@ -308,11 +308,12 @@ def find_evidence(
         for k in range(bodies):
             reached = entity[ptr[k * queries + q] : ptr[k * queries + q + 1]]
             used = _add(reached, is_candidate, candidates, used)
-        if wanted[HEAD:].any():
+        if wanted[HEAD : HEADS + 1].any():
             used = _by_head(
                 graph, items, by_item, head, relation, tail, all_links, known,
                 of_head, is_candidate, candidates, used,
             )  # fmt: skip
+        if wanted[ANSWER:].any():
             used = _by_answer(
                 graph, items, by_answer, head, tail, is_item, known,
                 of_answer, is_candidate, candidates, used,

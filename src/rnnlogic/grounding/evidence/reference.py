@@ -105,8 +105,8 @@ class _Asked:
         self, reached: set[int], frequent: list[int], wanted: NDArray[np.bool_]
     ) -> list[dict[int, float]]:
         """For each kind of evidence the candidates with their values."""
-        by_head = self.by_head() if wanted[7:].any() else {}
-        by_answer = self.by_answer() if wanted[7:].any() else {}
+        by_head = self.by_head() if wanted[7:9].any() else {}
+        by_answer = self.by_answer() if wanted[9:].any() else {}
         times = Counter(t for _, r, t in self.facts if r == self.relation)
         times.subtract(self.answers)
         often = {e for e in frequent if times[e] > 0} if wanted[4:7].any() else set()

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.grounding.ground import Grounder
@@ -110,8 +111,11 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
     return judged(teacher, grounder, relation, models)
 
 
-def compact_paths(teacher: Teacher, threads: int, tick: Tick = no_tick) -> list[Path]:
-    """Paths of all relations that have rules or are asked about."""
+def compact_paths(
+    teacher: Teacher, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED
+) -> list[Path]:
+    """Paths of all relations that have rules or are asked about; TimeIsUp if it will not be enough."""
+    total = budget.left
     shared = teacher, Grounder(teacher.graph, teacher.rules, threads=1)
     relations = sorted({*teacher.rules.head_relations().tolist(), *np.unique(teacher.asked[:, 1]).tolist()})
     paths: list[Path] = []
@@ -119,6 +123,10 @@ def compact_paths(teacher: Teacher, threads: int, tick: Tick = no_tick) -> list[
         for path in map_ordered(compact_relation, relations, shared, threads):
             paths.append(path)
             tick(len(paths), len(relations))
+            spent = total - budget.left if budget.is_limited else 0.0
+            is_hopeless = spent > 0.25 * total and spent * len(relations) > 1.5 * total * len(paths)
+            if len(paths) < len(relations) and (is_hopeless or budget.is_over):
+                raise TimeIsUp
     return paths
 
 
@@ -131,9 +139,9 @@ class Compact(NamedTuple):
     chosen: int  # which of them
 
 
-def compacted(teacher: Teacher, threads: int, tick: Tick = no_tick) -> Compact:
+def compacted(teacher: Teacher, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED) -> Compact:
     """The smallest model that loses no more validation MRR than the settings allow."""
-    return chosen(teacher, compact_paths(teacher, threads, tick))
+    return chosen(teacher, compact_paths(teacher, threads, tick, budget))
 
 
 def chosen(teacher: Teacher, paths: list[Path]) -> Compact:

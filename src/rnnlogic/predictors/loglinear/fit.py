@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.budget import Budget, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -45,6 +46,9 @@ class Solved(NamedTuple):
 Use = Callable[[Candidates, Weights], NDArray[np.float64]]
 
 
+FIRST = 40  # queries of each relation in the first pass under a budget
+
+
 @dataclass(frozen=True, eq=False)
 class _Job:
     """What the problems of all relations share."""
@@ -69,8 +73,10 @@ def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick =
     hidden = None
     if values.rules.are_evidence.any() and "negative_evidence" in config.evidence.switches:
         hidden = hidden_answers(graph, task.dataset.valid, queries, config.seed)
-    settings = config.predictor, config.seed, task.threads
-    return solve_relations(graph, values, queries, *settings, tick=tick, hidden=hidden)
+    problem = graph, values, queries, config.predictor, config.seed
+    if task.budget.is_limited:
+        return solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail, hidden)
+    return solve_relations(*problem, task.threads, tick=tick, hidden=hidden)
 
 
 def solve_relations(
@@ -88,18 +94,66 @@ def solve_relations(
 
     `hidden` [queries] says what is hidden of each query; by default its own fact.
     """
-    rules = values.rules
+    job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
+    return list(_solutions(job, _blocks(queries, values, hidden), threads, tick))
+
+
+def solve_in_time(
+    graph: Graph,
+    values: RuleValues,
+    queries: Queries,
+    settings: LogLinearSettings,
+    seed: int,
+    threads: int | None,
+    tick: Tick,
+    budget: Budget,
+    may_fail: bool = False,
+    hidden: NDArray[np.int32] | None = None,
+) -> list[Solved]:
+    """Fit psi on ever more queries of each relation, until all are used or the time is up.
+
+    What was solved on most queries stays; with enough time it is what `solve_relations` gives. The first pass
+    is finished in any case, or where that `may_fail` raises TimeIsUp.
+    """
+    blocks = _blocks(queries, values, hidden)
+    job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
+    solved: dict[int, Solved] = {}
+    largest = min(max(map(len, blocks), default=0), settings.queries_per_relation)
+    for before, most in passes(FIRST, largest):
+        larger = [block for block in blocks if len(block) > before]
+        few = replace(job, settings=settings.model_copy(update={"queries_per_relation": most}))
+        for done, one in enumerate(_solutions(few, larger, threads, tick), 1):
+            solved[one.relation] = one
+            if before == 0 and done < len(larger):
+                if may_fail:
+                    budget.check()
+                continue
+            if budget.is_over and (done < len(larger) or most < largest):
+                at_least = before if done < len(larger) else most
+                budget.cut(
+                    "weights", f"learned from {at_least:,} to {most:,} of {largest:,} queries a relation"
+                )
+                return list(solved.values())
+    return list(solved.values())
+
+
+def _blocks(
+    queries: Queries, values: RuleValues, hidden: NDArray[np.int32] | None
+) -> list[NDArray[np.int32]]:
+    """The queries [n, 4] of each relation that has rules: head, relation, tail, what is hidden."""
     starts = np.append(np.flatnonzero(np.diff(queries[:, 1], prepend=-1)), len(queries))
     told = np.column_stack([queries, queries[:, 2] if hidden is None else hidden])
     blocks = [told[a:b] for a, b in pairwise(starts)]
-    blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
-    job = _Job(Grounder(graph, rules, threads=1), settings, seed, values, use)
-    solved = []
+    return [block for block in blocks if len(values.rules.by_head(int(block[0, 1])))]
+
+
+def _solutions(
+    job: _Job, blocks: list[NDArray[np.int32]], threads: int | None, tick: Tick
+) -> Iterator[Solved]:
     with one_blas_thread():
-        for result in map_ordered(_solve, blocks, job, threads):
-            solved.append(result)
-            tick(len(solved), len(blocks))
-    return solved
+        for done, result in enumerate(map_ordered(_solve, blocks, job, threads), 1):
+            tick(done, len(blocks))
+            yield result
 
 
 def gathered(num_rules: int, solved: list[Solved]) -> tuple[Weights, NDArray[np.float64]]:

@@ -15,62 +15,68 @@ from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
-from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.base import Contributions, Move, Task, Weights, reaching
-from rnnlogic.predictors.eta import reciprocal_ranks
+from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks, spoken, voices
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.values import PathValues, path_model
 from rnnlogic.predictors.pieces import PiecePredictor
+from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 
 
 @dataclass(eq=False)
 class PathRuleScorer(PiecePredictor):
-    """Score of an answer: sum of weight * feature * phi over the rules, plus eta * RotatE's score.
+    """Score of an answer: sum of weight * feature * phi over the rules, plus eta * the embedding's score.
 
-    Without eta, candidates are the entities that a rule reaches; with it, all entities.
+    Where eta is 0, candidates are the entities that a rule reaches; else all entities. Only RotatE scores
+    paths: with others phi is 1.
     """
 
     rules: RuleSet
     weights: Weights
     feature: Feature
-    paths: PathModel
-    eta: float = 0.0
+    paths: PathModel | None
+    eta: float | NDArray[np.float64] = 0.0  # one for all, or for each embedding and relation [M, 2R]
     threads: int | None = None
+    speaker: Scorer | None = None  # the embedding, if it is not just the one that scores paths
     _grounders: Recent[Grounder] = field(default_factory=lambda: Recent(1), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._alone: RotatE = replace(self.paths.embedding, threads=1)
-        self._values = PathValues(self.rules, self.feature, self.paths)
+        self._voices = voices(self.embedding, threads=1)
+        self._values = _values(self.rules, self.feature, self.paths)
 
     @classmethod
     def fit(cls, task: Task) -> Self:
         """Learn the weights with phi; then choose eta on validation facts."""
-        values = cls.values(task.rules, task.config, task.embedding)
-        weights = learn_weights(task, values)
-        alone = cls(task.rules, weights, values.feature, values.paths, 0.0, task.config.threads)
+        weights = learn_weights(task, cls.values(task.rules, task.config, task.embedding))
+        alone = cls._of(task.rules, weights, 0.0, task.config, task.embedding)
         return replace(alone, eta=_chosen_eta(alone, task))
 
     @classmethod
-    def values(cls, rules: RuleSet, config: Config, embedding: Scorer | None) -> PathValues:
+    def values(cls, rules: RuleSet, config: Config, embedding: Scorer | None) -> RuleValues:
         """Features times phi."""
-        assert isinstance(embedding, RotatE)
-        return PathValues(rules, config.predictor.feature, path_model(embedding, config.paths))
+        return _values(rules, config.predictor.feature, path_model(embedding, config.paths))
 
     @classmethod
-    def scores_paths(cls, config: Config) -> bool:
-        """Always."""
-        del config
-        return True
+    def _of(
+        cls,
+        rules: RuleSet,
+        weights: Weights,
+        eta: float | NDArray[np.float64],
+        config: Config,
+        embedding: Scorer | None,
+    ) -> Self:
+        paths = path_model(embedding, config.paths)
+        return cls(rules, weights, config.predictor.feature, paths, eta, config.threads, embedding)
 
     @property
-    def embedding(self) -> RotatE:
-        """The embedding that scores paths."""
-        return self.paths.embedding
+    def embedding(self) -> Scorer | None:
+        """The embedding that has a say; RotatE, or one among several, also scores paths."""
+        return self.paths.embedding if self.speaker is None and self.paths is not None else self.speaker
 
     def contributions(
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
@@ -78,20 +84,19 @@ class PathRuleScorer(PiecePredictor):
         """Each rule adds its weight times its feature times phi."""
         found = reaching(self.on(graph), head, relation, tail, is_hidden)
         weight, phi = self.weights[found.rule_id], self._values.phi(found)
-        values = weight * self._values.features(found) * phi
+        values = weight * self._values.features(found) * (1 if phi is None else phi)
         rest = self.rest(graph, head, relation, tail)
         return Contributions(found.rule_id, found.count, weight, phi, values, rest)
 
     def sums(self, candidates: Candidates) -> NDArray[np.float64]:
         """The sum over the rules [c] of every candidate."""
+        phi = self._values.phi(candidates)
         values = self.weights[candidates.rule_id] * self._values.features(candidates)
-        return sums_by_candidate(values * self._values.phi(candidates), candidates.candidate_ptr)
+        return sums_by_candidate(values if phi is None else values * phi, candidates.candidate_ptr)
 
     def elsewhere(self, graph: Graph, heads: NDArray[np.int32], relation: int) -> NDArray[np.float64] | None:
-        """eta * RotatE's score [B, E]."""
-        if not self.eta:
-            return None
-        return self.eta * self._alone.score(graph, heads, np.full(len(heads), relation, np.int32))
+        """eta * the embedding's score [B, E]; None if it has no say on this relation."""
+        return spoken(self._voices, self.eta, graph, heads, relation)
 
     def reduced(self, rules: RuleSet, weights: Weights) -> Self:
         """The predictor with these rules and weights."""
@@ -106,9 +111,7 @@ class PathRuleScorer(PiecePredictor):
         cls, arrays: Mapping[str, NDArray[Any]], rules: RuleSet, config: Config, embedding: Scorer | None
     ) -> Self:
         """The predictor that `pack` gave these arrays."""
-        values = cls.values(rules, config, embedding)
-        eta = float(arrays["eta"])
-        return cls(rules, arrays["weights"], values.feature, values.paths, eta, config.threads)
+        return cls._of(rules, arrays["weights"], arrays["eta"], config, embedding)
 
     def moved(self, move: Move) -> Self:
         """Refuse: the embedding knows only the entities that it was trained with."""
@@ -119,13 +122,18 @@ class PathRuleScorer(PiecePredictor):
         )
 
 
-def _chosen_eta(alone: PathRuleScorer, task: Task) -> float:
+def _values(rules: RuleSet, feature: Feature, paths: PathModel | None) -> RuleValues:
+    return RuleValues(rules, feature) if paths is None else PathValues(rules, feature, paths)
+
+
+def _chosen_eta(alone: PathRuleScorer, task: Task) -> float | NDArray[np.float64]:
     """How much of the embedding's own score is added: as given, or the best on validation facts."""
-    given, tried = task.config.paths.eta, task.config.paths.etas
-    if given is not None or not len(task.dataset.valid):
-        return given or 0.0
-    started, most = time.perf_counter(), task.config.em.valid_facts
+    settings, most, started = task.config.paths, task.config.em.valid_facts, time.perf_counter()
+    if settings.eta is not None or not len(task.dataset.valid):
+        return settings.eta or 0.0
+    assert alone.embedding is not None
+    tried = combinations(settings.etas, alone.embedding)
     sums, asked = reciprocal_ranks(alone, alone.embedding, task.dataset, tried, most)
     mrr = sums.sum(axis=0) / max(1, asked.sum())
-    task.note("eta", started, tried=tried, valid_mrr=mrr.tolist())
-    return tried[int(np.argmax(mrr))]
+    task.note("eta", started, tried=tried.tolist(), valid_mrr=mrr.tolist())
+    return best_etas(sums, asked, tried, settings.eta_prior if settings.per_relation_eta else np.inf)

@@ -1,4 +1,4 @@
-"""Settings of the path scores phi."""
+"""Settings of the path scores phi, and of the embedding's own say."""
 
 from __future__ import annotations
 
@@ -29,9 +29,15 @@ class PathSettings(Settings):
     eta: float | None = Field(
         None,
         ge=0,
-        description="Weight of the embedding's own score of (h, r, answer); 0 switches it off; default: the "
-        "best of etas on the validation set",
+        description="Weight of the embedding's own score of (h, r, answer), for all relations; 0 switches it "
+        "off; default: the best of etas on the validation set",
     )
     etas: tuple[float, ...] = Field(
         (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="Values of eta to choose from"
+    )
+    per_relation_eta: bool = Field(True, description="Choose an eta for each relation")
+    eta_prior: float = Field(
+        100.0,
+        ge=0,
+        description="All queries together count as so many queries of a relation in its choice of eta",
     )

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Feature
 from rnnlogic.embeddings.rotate import RotatE
+from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.predictors.eta import voices
 from rnnlogic.predictors.paths.model import PathModel, Turns
 from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.values import RuleValues
@@ -47,7 +49,10 @@ class PathValues(RuleValues):
         return PathRuleScorer(self.rules, weights, self.feature, self.paths, 0.0, threads)
 
 
-def path_model(embedding: RotatE, settings: PathSettings) -> PathModel:
-    """How an embedding scores paths by these settings."""
+def path_model(embedding: Scorer | None, settings: PathSettings) -> PathModel | None:
+    """How an embedding scores paths by these settings; None if none is a RotatE, as no other can."""
+    embedding = next((part for part in voices(embedding) if isinstance(part, RotatE)), None)
+    if embedding is None:
+        return None
     delta = embedding.margin + settings.shift if settings.delta is None else settings.delta
     return PathModel(embedding, delta, settings.temperature, settings.distance)

@@ -30,7 +30,7 @@ class PlusParameters:
     layer: Floats  # [S, F, H] from features of a candidate to hidden units, for each of S scales
     output: Floats  # [H]
     usual_degree: float  # mean of log(1 + number of rules) over candidates in training
-    eta: NDArray[np.float64]  # [2R] how much of the embedding's own score is added
+    eta: NDArray[np.float64]  # [M, 2R] how much of each embedding's own score is added; [2R]: not chosen yet
     encoder: dict[str, NDArray[Any]] = field(default_factory=dict)  # LSTM that makes vectors, if there is one
 
     def rule_scores(

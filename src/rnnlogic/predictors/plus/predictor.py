@@ -14,11 +14,11 @@ from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
-from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.base import Contributions, Move, Task, Weights, reaching
+from rnnlogic.predictors.eta import spoken, voices
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.pieces import PiecePredictor
 from rnnlogic.predictors.plus.parameters import PlusParameters, pack_plus, unpack_plus
@@ -44,9 +44,7 @@ class PlusScorer(PiecePredictor):
     _grounders: Recent[Grounder] = field(default_factory=lambda: Recent(1), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self._alone = (
-            replace(self.embedding, threads=1) if isinstance(self.embedding, RotatE) else self.embedding
-        )
+        self._voices = voices(self.embedding, threads=1)
 
     @property
     def feature(self) -> Feature:  # type: ignore[override]
@@ -63,14 +61,9 @@ class PlusScorer(PiecePredictor):
     @classmethod
     def values(cls, rules: RuleSet, config: Config, embedding: Scorer | None) -> RuleValues:
         """Features, times phi if the embedding scores paths."""
-        if cls.scores_paths(config):
+        if config.has_embedding and config.plus.path_scores:
             return PathRuleScorer.values(rules, config, embedding)
         return RuleValues(rules, config.predictor.feature)
-
-    @classmethod
-    def scores_paths(cls, config: Config) -> bool:
-        """With an embedding, unless the settings say otherwise."""
-        return config.has_embedding and config.plus.path_scores
 
     def contributions(
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
@@ -102,10 +95,7 @@ class PlusScorer(PiecePredictor):
 
     def elsewhere(self, graph: Graph, heads: NDArray[np.int32], relation: int) -> NDArray[np.float64] | None:
         """eta * the embedding's score [B, E]; None if it has no say on this relation."""
-        eta = self.parameters.eta[relation]
-        if self._alone is None or not eta:
-            return None
-        return np.asarray(eta * self._alone.score(graph, heads, np.full(len(heads), relation, np.int32)))
+        return spoken(self._voices, self.parameters.eta, graph, heads, relation) if self._voices else None
 
     def pack(self) -> Arrays:
         """psi and the network."""

@@ -17,7 +17,7 @@ from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.predictors.base import Task, Weights
-from rnnlogic.predictors.eta import best_etas, reciprocal_ranks
+from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.predictors.plus.examples import Batch, Examples
 from rnnlogic.predictors.plus.network import PlusNetwork
@@ -121,22 +121,22 @@ class Training:
         most, alone = self.task.config.plus.valid_facts, self.alone(parameters)
         if self.task.embedding is None:
             return evaluate(alone, self.task.dataset, "valid", most_facts=most).metrics()["mrr"]
-        etas = self.task.config.plus.etas
-        sums, asked = reciprocal_ranks(alone, self.task.embedding, self.task.dataset, etas, most)
+        tried = combinations(self.task.config.plus.etas, self.task.embedding)
+        sums, asked = reciprocal_ranks(alone, self.task.embedding, self.task.dataset, tried, most)
         return float((sums.sum(axis=0) / max(1, asked.sum())).max())
 
     def best_eta(self, parameters: PlusParameters) -> NDArray[np.float64]:
-        """eta [2R] by validation facts, for all relations alike or for each."""
+        """eta [M, 2R] by validation facts, for all relations alike or for each."""
         started, settings = time.perf_counter(), self.task.config.plus
         assert self.task.embedding is not None
-        alone, tried = self.alone(parameters), settings.etas
+        alone, tried = self.alone(parameters), combinations(settings.etas, self.task.embedding)
         sums, asked = reciprocal_ranks(
             alone, self.task.embedding, self.task.dataset, tried, settings.eta_facts
         )
         mean = sums.sum(axis=0) / max(1, asked.sum())
-        self.task.note("eta", started, tried=tried, valid_mrr=mean.tolist())
+        self.task.note("eta", started, tried=tried.tolist(), valid_mrr=mean.tolist())
         prior = settings.eta_prior if settings.per_relation_eta else np.inf
-        return best_etas(sums, asked, np.array(tried), prior)
+        return best_etas(sums, asked, tried, prior)
 
 
 class Optimizer:
@@ -163,7 +163,7 @@ class Optimizer:
 
     def step(self, batches: Sequence[Batch]) -> float:
         """One step on some batches; returns the summed loss of their queries."""
-        parts = list(map_ordered(_gradients, batches, self.network, self.threads))
+        parts = list(map_ordered(_gradients, batches, self.network, self.threads, here=True))
         queries = sum(batch.num_queries for batch in batches)
         self._adam.zero_grad(set_to_none=True)
         for batch, (_, gradients) in zip(batches, parts, strict=True):

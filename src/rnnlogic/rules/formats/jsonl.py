@@ -10,10 +10,10 @@ from typing import Any
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats.lines import ImportReport, TableImport, numbered, read_lines, write_text
-from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+from rnnlogic.rules.rule import Rule, format_rule, parse_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
-RULE = "rule"
+RULE, LABEL = "rule", "label"  # the label is for people; it is not read back
 
 
 def read_jsonl_rules(path: Path, vocab: Vocab) -> TableImport:
@@ -25,8 +25,13 @@ def read_jsonl_rules(path: Path, vocab: Vocab) -> TableImport:
 
 def write_jsonl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
     """Write rules with all their figures."""
-    rows = ({RULE: format_rule(rule, vocab), **known} for rule, known in table.rows())
+    rows = ({RULE: format_rule(rule, vocab), **known, **_label(rule, vocab)} for rule, known in table.rows())
     write_text(path, "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
+
+
+def _label(rule: Rule, vocab: Vocab) -> dict[str, str]:
+    label = rule_label(rule, vocab)
+    return {} if label is None else {LABEL: label}
 
 
 def holds_json(line: str) -> bool:
@@ -41,6 +46,7 @@ def _row(line: str, vocab: Vocab, place: str) -> tuple[Rule, dict[str, Any]]:
         raise RuleError(f"{place}: column {error.colno}: not JSON ({error.msg.lower()})") from None
     if not isinstance(row, dict) or not isinstance(row.get(RULE), str):
         raise RuleError(f'{place}: expected an object with the text of a rule, {{"{RULE}": "..."}}')
+    row.pop(LABEL, None)
     weight = row.get(WEIGHT, 0.0)
     if not isinstance(weight, int | float) or not math.isfinite(weight):
         raise RuleError(f"{place}: expected a number for {WEIGHT}, found {weight!r}")

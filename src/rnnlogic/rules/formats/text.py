@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats.lines import FIGURES, ImportReport, TableImport, read_lines, write_text
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Rule, format_rule, rule_label
 from rnnlogic.rules.ruleset import parse_lines
 from rnnlogic.rules.table import RuleTable
 
@@ -37,9 +37,21 @@ def write_text_rules(
     vocab: Vocab,
     style: Literal["long", "short"] = "long",
 ) -> None:
-    """Write one rule per line as `format_rule` does, with its statistics in a comment."""
-    lines = (f"{format_rule(rule, vocab, style)}{_comment(known)}\n" for rule, known in rows)
+    """Write one rule per line as `format_rule` does, with its statistics in a comment.
+
+    Where relations have labels, a comment line before the rule shows it with them.
+    """
+    lines = (
+        f"{_label(rule, vocab, style)}{format_rule(rule, vocab, style)}{_comment(known)}\n"
+        for rule, known in rows
+    )
     write_text(path, "".join(lines))
+
+
+def _label(rule: Rule, vocab: Vocab, style: Literal["long", "short"]) -> str:
+    """A line with the rule as people see it, if its relations have labels."""
+    label = rule_label(rule, vocab, style)
+    return "" if label is None else f"# {label}\n"
 
 
 def _comment(known: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Rule, format_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
 
@@ -27,6 +27,7 @@ class Clause(NamedTuple):
     body: list[Atom]
     weight: float | None
     text: str  # for comments; without line breaks
+    label: str | None  # the same as people see it, if relations have labels
 
     @property
     def length(self) -> int:
@@ -35,9 +36,10 @@ class Clause(NamedTuple):
 
     @property
     def note(self) -> str:
-        """Number, rule and weight, for a comment."""
+        """Number, rule, weight and label, for a comment."""
         weight = "" if self.weight is None else f"  weight {self.weight:.6g}"
-        return f"{self.number}: {self.text}{weight}"
+        label = "" if self.label is None else f"  that is: {self.label}"
+        return f"{self.number}: {self.text}{weight}{label}"
 
 
 def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
@@ -46,7 +48,7 @@ def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
         text = format_rule(rule, vocab)
         if not rule.body:
             raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
-        yield Clause(number, _head(rule, vocab), _body(rule, vocab), weight, text)
+        yield Clause(number, _head(rule, vocab), _body(rule, vocab), weight, text, rule_label(rule, vocab))
 
 
 def weighted(table: RuleTable, relation: int, vocab: Vocab) -> list[Clause]:

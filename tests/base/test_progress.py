@@ -5,13 +5,13 @@ import sys
 
 import pytest
 
-from rnnlogic.cli.progress import StageProgress
+from rnnlogic.base.progress import StageProgress
 
 
 @pytest.fixture
 def clock(monkeypatch) -> list[float]:
     now = [0.0]
-    monkeypatch.setattr("rnnlogic.cli.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("rnnlogic.base.progress.time.monotonic", lambda: now[0])
     return now
 
 
@@ -47,6 +47,19 @@ def test_the_last_line_appears_when_a_stage_is_interrupted(clock, capsys):
     assert capsys.readouterr().err == "mine: 3/50, 0 s\n"
 
 
+def test_what_is_left_is_not_told_before_it_can_be(clock, capsys):
+    with StageProgress() as progress:
+        for i in range(1, 4):
+            clock[0] += 70
+            progress("mine", i, 474, "")
+        clock[0] += 70
+        progress("mine", 40, 474, "")
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == [f"mine: {i}/474, {70 * (i - 1)} s" for i in (2, 3)] + [
+        "mine: 40/474, 210 s, about 2278 s left"
+    ]
+
+
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
@@ -62,6 +75,6 @@ def test_bars_on_a_terminal(monkeypatch, capsys):
         progress("mine", 50, 50, "")
         progress("evaluate valid", 5, 20, "MRR 0.671")
     shown = terminal.getvalue()
-    for part in ("mine", "50/50", "evaluate valid", "5/20", "left", "MRR 0.671"):
+    for part in ("mine", "50/50", "evaluate valid", "5/20", "MRR 0.671"):
         assert part in shown
     assert capsys.readouterr().out == ""

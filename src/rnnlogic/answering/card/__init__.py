@@ -1,0 +1,1 @@
+"""The run card: one page about a fitted model."""

@@ -1,0 +1,109 @@
+"""Other places than threads for units of work: processes of this machine, or a Ray cluster.
+
+One setting chooses the place: `on_cluster(address)` for a block of code, or $RNNLOGIC_CLUSTER for a whole
+program. `map_ordered` reads it; nothing else has to know. Addresses:
+
+    processes, processes://4     processes of this machine
+    ray, ray://4                 a Ray cluster of this machine, started now and stopped afterwards
+    ray://10.0.0.1:6379          a Ray cluster that runs already; this program runs on one of its machines
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+from rnnlogic.base.errors import RNNLogicError
+
+CLUSTER_VARIABLE = "RNNLOGIC_CLUSTER"
+
+# Submits units; the future holds their results and the seconds that they took.
+Submit = Callable[[Sequence[Any]], Future[tuple[list[Any], float]]]
+
+
+class ClusterError(RNNLogicError):
+    """Workers of a cluster failed; the message says what to do."""
+
+
+class Cluster(Protocol):
+    """Workers elsewhere."""
+
+    workers: int
+
+    def sharing(self, function: Callable[[Any, Any], Any], shared: Any) -> AbstractContextManager[Submit]:
+        """Inside `with`, the workers hold the function and what all units share."""
+
+    def close(self) -> None:
+        """End whatever was started for it."""
+
+
+class _Chosen:
+    """The cluster in use, if there is one; `of_variable` belongs to $RNNLOGIC_CLUSTER."""
+
+    explicit: Cluster | None = None
+    is_explicit = False
+    of_variable: tuple[str, Cluster | None] = ("", None)
+
+
+_CHOSEN = _Chosen()
+
+
+@contextmanager
+def on_cluster(address: str | None) -> Iterator[Cluster | None]:
+    """Inside `with`, `map_ordered` uses this cluster; None or "threads" means threads.
+
+    What was started for it ends with the block.
+    """
+    before = _CHOSEN.explicit, _CHOSEN.is_explicit
+    cluster = open_cluster(address)
+    _CHOSEN.explicit, _CHOSEN.is_explicit = cluster, True
+    try:
+        yield cluster
+    finally:
+        _CHOSEN.explicit, _CHOSEN.is_explicit = before
+        if cluster is not None:
+            cluster.close()
+
+
+def current_cluster() -> Cluster | None:
+    """The cluster to use: that of `on_cluster`, else of $RNNLOGIC_CLUSTER; None means threads."""
+    if _CHOSEN.is_explicit:
+        return _CHOSEN.explicit
+    wanted = os.environ.get(CLUSTER_VARIABLE, "")
+    if wanted != _CHOSEN.of_variable[0]:
+        _close_that_of_variable()
+        _CHOSEN.of_variable = wanted, open_cluster(wanted)
+    return _CHOSEN.of_variable[1]
+
+
+def open_cluster(address: str | None) -> Cluster | None:
+    """Connect to a cluster, or start one; None for threads."""
+    if address in (None, "", "threads"):
+        return None
+    kind, _, rest = str(address).partition("://")
+    if kind == "ray" and (":" in rest or rest.isdigit() or not rest):
+        from rnnlogic.base.clusters.ray_cluster import RayCluster
+
+        return RayCluster(rest)
+    if kind == "processes" and (rest.isdigit() or not rest):
+        from rnnlogic.base.clusters.processes import Processes
+
+        return Processes(int(rest or 0))
+    raise RNNLogicError(
+        f"{address!r} names no cluster; use ray, ray://HOST:PORT, ray://NUMBER (workers), processes,"
+        " processes://NUMBER or threads"
+    )
+
+
+def _close_that_of_variable() -> None:
+    cluster = _CHOSEN.of_variable[1]
+    _CHOSEN.of_variable = "", None
+    if cluster is not None:
+        cluster.close()
+
+
+atexit.register(_close_that_of_variable)

@@ -1,0 +1,130 @@
+"""Progress of long work: a bar for every stage on a terminal, a line for every stage otherwise."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import Protocol
+
+LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
+# What is left cannot be told before so much of a stage is done, as a share and in seconds
+LEAST_SHARE, LEAST_SECONDS = 0.05, 5.0
+
+
+class StageProgress:
+    """Shows stages on standard error, so that standard output holds results only. Use it in `with`."""
+
+    def __init__(self) -> None:
+        self._view: _View = _Bars() if sys.stderr.isatty() else _Lines()
+
+    def __enter__(self) -> StageProgress:
+        self._view.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._view.stop()
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """`done` of `total` steps of a stage are finished; the note is the current metric, or empty."""
+        self._view.show(stage, done, total, note)
+
+
+def seconds_left(done: float, total: float, seconds: float) -> float | None:
+    """How long the rest of a stage will take; None as long as that cannot be told."""
+    if not LEAST_SHARE * total <= done < total or seconds < LEAST_SECONDS:
+        return None
+    return seconds * (total - done) / done
+
+
+def _print(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+class _View(Protocol):
+    def start(self) -> None: ...
+    def show(self, stage: str, done: int, total: int, note: str) -> None: ...
+    def stop(self) -> None: ...
+
+
+class _Bars:
+    """A bar with the remaining time for the current stage; finished stages keep the time they took."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            ProgressColumn,
+            Task,
+            TaskID,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+        from rich.text import Text
+
+        class Left(ProgressColumn):
+            max_refresh = 0.5
+
+            def render(self, task: Task) -> Text:
+                left = seconds_left(task.completed, task.total or 0, task.elapsed or 0.0)
+                return Text("" if left is None else f"about {left:.0f} s left")
+
+        self._bars = Progress(
+            TextColumn("{task.description:<16}"),
+            BarColumn(24),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            Left(),
+            TextColumn("{task.fields[note]}"),
+            console=Console(stderr=True),
+        )
+        self._tasks: dict[str, TaskID] = {}
+
+    def start(self) -> None:
+        self._bars.start()
+
+    def show(self, stage: str, done: int, total: int, note: str) -> None:
+        if stage not in self._tasks:
+            for task in self._tasks.values():
+                self._bars.stop_task(task)
+            self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
+        self._bars.update(self._tasks[stage], completed=done, total=total, note=note)
+
+    def stop(self) -> None:
+        self._bars.stop()
+
+
+class _Lines:
+    """One line when a stage ends, and one every minute during a long stage."""
+
+    def __init__(self) -> None:
+        self._stage, self._line = "", ""
+        self._began = self._printed = time.monotonic()
+
+    def start(self) -> None:
+        pass
+
+    def show(self, stage: str, done: int, total: int, note: str) -> None:
+        if stage != self._stage:
+            self._flush()
+            self._stage = stage
+            self._began = self._printed = time.monotonic()
+        now = time.monotonic()
+        seconds = now - self._began
+        self._line = f"{stage}: {done}/{total}, {seconds:.0f} s{f', {note}' if note else ''}"
+        if now - self._printed > LINE_EVERY:
+            left = seconds_left(done, total, seconds)
+            _print(self._line + ("" if left is None else f", about {left:.0f} s left"))
+            self._printed = now
+
+    def stop(self) -> None:
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._line:
+            _print(self._line)
+        self._line = ""

@@ -1,0 +1,29 @@
+"""The plain twin of the kernel in `kernels.py`: what it computes, written to be read."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def rank_candidates(
+    ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    values: NDArray[np.float64],
+    question: NDArray[np.int64],
+    answers: NDArray[np.int32],
+    known_ptr: NDArray[np.int64],
+    known: NDArray[np.int32],
+    num_entities: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Better, tied and all candidates of each answer [n]: compare it with every entity that is not known."""
+    found = []
+    for i, answer in enumerate(answers):
+        part = slice(ptr[question[i]], ptr[question[i] + 1])
+        scores = dict(zip(entity[part].tolist(), values[part].tolist(), strict=True))
+        left_out = {*known[known_ptr[i] : known_ptr[i + 1]].tolist()} - {int(answer)}
+        mine = scores.get(int(answer), -np.inf)
+        theirs = [scores.get(e, -np.inf) for e in range(num_entities) if e not in left_out]
+        found.append((sum(s > mine for s in theirs), sum(s == mine for s in theirs), len(theirs)))
+    better, tied, candidates = np.array(found, np.int64).reshape(-1, 3).T
+    return better, tied, candidates

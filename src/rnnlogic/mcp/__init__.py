@@ -1,0 +1,1 @@
+"""A fitted model as tools for language-model agents (Model Context Protocol)."""

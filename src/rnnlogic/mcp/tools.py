@@ -1,0 +1,292 @@
+"""What agents can ask of a fitted model: small answers as plain values, and errors that name what is near.
+
+Nothing here changes anything. Every text that comes from data has its control characters escaped, and a name
+is found by its escaped form too, so that an agent can hand back what it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from rnnlogic.answering.card.card import run_card
+from rnnlogic.answering.explaining.names import fact_words, printable, rule_words
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
+from rnnlogic.rules.rule import parse_rule
+
+if TYPE_CHECKING:
+    from rnnlogic.answering.explaining.reasons import Idea
+    from rnnlogic.data.dataset import Evidence
+    from rnnlogic.model import RNNLogic
+
+MOST = 50  # no answer has more items
+QUESTIONS = 2_000_000  # `complete` asks at most so many at a call
+RULES, PATHS = 2, 1  # of every idea of an explanation
+
+Answer = dict[str, Any]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many items.")]
+Entity = Annotated[str, Field(min_length=1, description="Name or label of an entity.")]
+Relation = Annotated[str, Field(min_length=1, description="Name of a relation; NAME^-1 is its inverse.")]
+Probability = Annotated[float, Field(ge=0, le=1, description="Only facts that are at least so probable.")]
+Result = TypeVar("Result")
+
+
+class Tools:
+    """The tools on one model; each public method is one. Calls wait for each other: each uses all cores."""
+
+    def __init__(self, model: RNNLogic, folder: Path | None = None, evidence: Evidence = "all") -> None:
+        self._model, self._folder, self._evidence = model, folder, evidence
+        self._lock = Lock()
+
+    @property
+    def tools(self) -> list[Callable[..., Answer]]:
+        """All tools, the first to ask first."""
+        return [
+            *(self.describe_graph, self.find_entity, self.neighbours),
+            *(self.predict, self.explain, self.rules, self.complete),
+        ]
+
+    def card(self) -> str:
+        """The run card as Markdown."""
+        with self._lock:
+            return run_card(self._model, self._folder).markdown()
+
+    def describe_graph(self, limit: Limit = 30) -> Answer:
+        """What the graph holds: its size, and its relations with their numbers of facts and an example.
+
+        Ask this first. `relations` come by number of facts; `more_relations` tells how many were left out.
+        """
+        with self._lock:
+            graph, vocab = self._model.dataset.graph(self._evidence), self._model.dataset.vocab
+            facts = [len(graph.edges(r)[0]) for r in range(vocab.num_relations)]
+            order = np.argsort(-np.array(facts), kind="stable").tolist()
+            return _safe(
+                {
+                    "name": self._model.dataset.name,
+                    "entities": vocab.num_entities,
+                    "facts": len(graph),
+                    "rules": len(self._model.learned.rules),
+                    "relations": [self._relation(r, facts[r]) for r in order[:limit]],
+                    "more_relations": max(len(order) - limit, 0),
+                    "probabilities": self._model.level(self._evidence).sentence(),
+                }
+            )
+
+    def find_entity(
+        self, query: Annotated[str, Field(min_length=1, description="Part of a name.")], limit: Limit = 10
+    ) -> Answer:
+        """Entities whose name or label is, begins with, contains, or is spelled like the query."""
+        with self._lock:
+            found = list(dict.fromkeys(self._matches(query)))
+            entities = [self._named(i) | {"facts": self._degree(i)} for i in found[:limit]]
+            return _safe({"entities": entities, "more": max(len(found) - limit, 0)})
+
+    def neighbours(self, entity: Entity, relation: Relation | None = None, limit: Limit = 20) -> Answer:
+        """Known facts of an entity, as head or tail; of one relation only if it is given (r^-1: as tail)."""
+        with self._lock:
+            vocab, one = self._model.dataset.vocab, self._entity(entity)
+            wanted = range(2 * vocab.num_relations) if relation is None else [self._relation_id(relation)]
+            facts = list(self._facts(one, wanted))
+            return _safe(self._named(one) | {"facts": facts[:limit], "more": max(len(facts) - limit, 0)})
+
+    def predict(
+        self,
+        relation: Relation,
+        head: Entity | None = None,
+        tail: Entity | None = None,
+        limit: Limit = 10,
+    ) -> Answer:
+        """The best answers of (head, relation, ?) or (?, relation, tail) that are not known facts.
+
+        Give either head or tail. `probability` is the chance that the fact is true. Call `explain` for why.
+        """
+        with self._lock:
+            if (head is None) == (tail is None):
+                raise RNNLogicError("give either head or tail; `explain` takes both")
+            vocab, asked = self._model.dataset.vocab, self._relation_id(relation)
+            start = self._entity(head or tail or "")
+            turned = asked if tail is None else vocab.inverse(asked)
+            question = vocab.entities[start], vocab.relation_name(turned)
+            answers = self._model.predict(*question, limit, self._evidence)
+            rows = [
+                {"entity": a.entity, "label": a.label, "probability": _chance(a.probability)} for a in answers
+            ]
+            return _safe({"question": list(question), "answers": rows})
+
+    def explain(
+        self,
+        head: Entity,
+        relation: Relation,
+        tail: Entity,
+        instead: Annotated[Entity | None, Field(description="Why not this tail?")] = None,
+        limit: Annotated[int, Field(ge=1, le=10, description="At most so many ideas.")] = 4,
+    ) -> Answer:
+        """Why relation(head, tail) is or is not likely: ideas with their rules, the facts of a path each.
+
+        Ideas with a positive contribution speak for the fact, others against it. With `instead`, why the tail
+        scores differently from that other one: ideas with a negative contribution speak for the other.
+        """
+        with self._lock:
+            vocab = self._model.dataset.vocab
+            names = [vocab.entities[self._entity(one)] for one in (head, tail)]
+            fact = names[0], vocab.relation_name(self._relation_id(relation)), names[1]
+            if instead is not None:
+                other = vocab.entities[self._entity(instead)]
+                compared = self._model.explain(*fact, PATHS, self._evidence, instead=other)
+                ends = {"answer": compared.answer, "instead": compared.instead}
+                figures = {name: _figures(told.as_dict()) for name, told in ends.items()}
+                return _safe(figures | {"ideas": self._ideas(compared.ideas, limit)})
+            told = self._model.explain(*fact, PATHS, self._evidence)
+            values = told.as_dict()
+            hangs_on = values["hangs_on"] and values["hangs_on"]["facts"]
+            found = _figures(values) | {"ideas": self._ideas(told.ideas, limit), "hangs_on": hangs_on}
+            return _safe(found | {"more_ideas": max(len(told.ideas) - limit, 0)})
+
+    def rules(self, relation: Relation | None = None, limit: Limit = 10) -> Answer:
+        """The heaviest learned rules, of one relation or of each, as logic and as a sentence."""
+        with self._lock:
+            vocab = self._model.dataset.vocab
+            name = None if relation is None else vocab.relation_name(self._relation_id(relation))
+            known = self._model.learned.rules
+            number = len(known) if relation is None else len(known.by_head(self._relation_id(relation)))
+            listed = self._model.rules(name, top=limit if name else 1)
+            listed.sort(key=lambda rule: -rule.weight)
+            rows = [self._rule(rule.as_dict()) for rule in listed[:limit]]
+            return _safe({"rules": rows, "more": number - len(rows)})
+
+    def complete(
+        self,
+        relation: Relation | None = None,
+        min_probability: Probability = 0.5,
+        limit: Limit = 10,
+    ) -> Answer:
+        """The most probable facts that the graph lacks, best first, each with a rule and the facts behind it.
+
+        On a large graph, name a relation.
+        """
+        with self._lock:
+            vocab = self._model.dataset.vocab
+            name = None if relation is None else vocab.relation_name(self._relation_id(relation))
+            asked = vocab.num_entities * (vocab.num_relations if name is None else 1)
+            if asked > QUESTIONS:
+                way_out = "name a relation, or " if name is None else ""
+                raise RNNLogicError(
+                    f"this would ask {asked:,} questions, more than {QUESTIONS:,}; {way_out}run"
+                    " `rnnlogic complete` on the command line"
+                )
+            found = self._model.complete(name, min_probability, limit, self._evidence)
+            rows = [fact.as_dict() | {"probability": _chance(fact.probability)} for fact in found]
+            return _safe({"facts": rows})
+
+    def _relation(self, relation: int, facts: int) -> Answer:
+        vocab = self._model.dataset.vocab
+        heads, tails = self._model.dataset.graph(self._evidence).edges(relation)
+        example = None
+        if len(heads):
+            names = vocab.entity_label(int(heads[0])), vocab.entity_label(int(tails[0]))
+            example = fact_words(names[0], relation, names[1], vocab)
+        return {"name": vocab.relations[relation], "facts": facts, "example": example}
+
+    def _matches(self, query: str) -> Iterator[int]:
+        """Entities that match, the best first; some come twice."""
+        vocab = self._model.dataset.vocab
+        if vocab.has_entity(query):
+            yield vocab.entity_id(query)
+        wanted = query.casefold()
+        texts = [f"{name}\n{vocab.entity_labels.get(name, '')}".casefold().strip() for name in vocab.entities]
+        inside = [i for i, text in enumerate(texts) if wanted in text]
+        yield from sorted(inside, key=lambda i: (not texts[i].startswith(wanted), len(texts[i])))
+        if not inside:
+            yield from map(vocab.entity_id, nearest_spellings(query, vocab.entities))
+
+    def _named(self, entity: int) -> Answer:
+        vocab = self._model.dataset.vocab
+        return {"entity": vocab.entities[entity], "label": vocab.entity_label(entity)}
+
+    def _degree(self, entity: int) -> int:
+        graph = self._model.dataset.graph(self._evidence)
+        return sum(len(graph.neighbours(entity, r)) for r in range(2 * graph.num_relations))
+
+    def _facts(self, entity: int, relations: range | list[int]) -> Iterator[list[str]]:
+        """Facts (head, relation, tail) in the direction of the graph."""
+        graph, vocab = self._model.dataset.graph(self._evidence), self._model.dataset.vocab
+        for relation in relations:
+            for other in graph.neighbours(entity, relation).tolist():
+                is_turned = relation >= vocab.num_relations
+                ends = (other, entity) if is_turned else (entity, other)
+                name = vocab.relations[relation % vocab.num_relations]
+                yield [vocab.entities[ends[0]], name, vocab.entities[ends[1]]]
+
+    def _ideas(self, ideas: tuple[Idea, ...], limit: int) -> list[Answer]:
+        """The strongest ideas of either sign."""
+        strongest = sorted(ideas, key=lambda idea: -abs(idea.contribution))[:limit]
+        return [
+            {
+                "idea": idea.sentence,
+                "contribution": round(idea.contribution, 4),
+                "rules": [
+                    {"rule": rule["rule"], "facts": rule["paths"][0] if rule["paths"] else []}
+                    for rule in idea.as_dict(self._model.dataset.vocab)["rules"][:RULES]
+                ],
+            }
+            for idea in strongest
+        ]
+
+    def _rule(self, rule: Answer) -> Answer:
+        vocab = self._model.dataset.vocab
+        chain = parse_rule(rule["text"], vocab)
+        figures = {name: rule[name] for name in ("support", "predictions")}
+        return {
+            "rule": rule["text"],
+            "sentence": f"{fact_words('X', chain.head, 'Y', vocab)} if {rule_words(chain, vocab)}",
+            "weight": round(rule["weight"], 4),
+            "confidence": round(rule["confidence"], 4),
+        } | figures
+
+    def _entity(self, name: str) -> int:
+        vocab = self._model.dataset.vocab
+        return _found(name, vocab.entity_id, vocab.entities)
+
+    def _relation_id(self, name: str) -> int:
+        vocab = self._model.dataset.vocab
+        every = [vocab.relation_name(r) for r in range(2 * vocab.num_relations)]
+        return _found(name, vocab.relation_id, every)
+
+
+def _found(name: str, look_up: Callable[[str], int], names: tuple[str, ...] | list[str]) -> int:
+    """The id of a name, or of the name whose escaped form this is."""
+    try:
+        return look_up(name)
+    except UnknownNameError:
+        same = [i for i, one in enumerate(names) if printable(one) == name] if "\\" in name else []
+        if len(same) != 1:
+            raise
+        return same[0]
+
+
+def _figures(told: Answer) -> Answer:
+    chance = told["probability"]
+    return {name: told[name] for name in ("head", "relation", "tail", "rank", "is_known")} | {
+        "probability": None if chance is None else _chance(chance)
+    }
+
+
+def _chance(probability: float) -> float:
+    """Rounded to what it is worth."""
+    return float(f"{probability:.3g}")
+
+
+def _safe(value: Result) -> Result:
+    """The value with control characters escaped in all its texts."""
+    if isinstance(value, str):
+        return printable(value)  # type: ignore[return-value]
+    if isinstance(value, dict):
+        return {key: _safe(one) for key, one in value.items()}  # type: ignore[return-value]
+    if isinstance(value, list | tuple):
+        return [_safe(one) for one in value]  # type: ignore[return-value]
+    return value

@@ -1,0 +1,23 @@
+"""Labels for a run that is there already: names to show, for entities and relations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rnnlogic.data.labels import Labels, Relabelled, relabelled
+from rnnlogic.runs.dataset import read_dataset, write_vocabulary
+from rnnlogic.runs.files import write_file
+from rnnlogic.runs.finished import RULES, is_finished, read_weighted_rules, rules_text
+from rnnlogic.runs.folder import Run
+
+
+def label_run(folder: str | Path, labels: Labels) -> Relabelled:
+    """Keep labels in a run folder; they go before those that it has, and change no result."""
+    place = Run.open(folder).folder
+    dataset = read_dataset(place)
+    found = relabelled(dataset.vocab, labels)
+    dataset = dataset.with_vocab(found.vocab)
+    write_vocabulary(place, dataset)
+    if is_finished(place):
+        write_file(place / RULES, rules_text(read_weighted_rules(place), dataset))
+    return found

@@ -1,0 +1,1 @@
+"""The HTTP service and the explorer: presentation of a model, and nothing else."""

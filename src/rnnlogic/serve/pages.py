@@ -1,0 +1,307 @@
+"""The explorer: pages for people, rendered here; a little script in static/ makes them handier."""
+
+from __future__ import annotations
+
+from math import ceil
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs, quote, urlencode
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader
+from markupsafe import Markup
+
+from rnnlogic.answering.calibration.level import shown
+from rnnlogic.answering.completion.complete import NewFact
+from rnnlogic.answering.explain import Comparison
+from rnnlogic.answering.explaining.html import bdi
+from rnnlogic.answering.explaining.names import shortened
+from rnnlogic.rules.rule import format_rule, parse_rule
+from rnnlogic.serve import views
+from rnnlogic.serve.api import SHOWN, MaybeName, NameQuery, Work, about, entity_facts, relation_info, served
+from rnnlogic.serve.limits import Desk
+from rnnlogic.serve.problems import ProblemError
+from rnnlogic.serve.review import Decision
+from rnnlogic.serve.runs import Served
+from rnnlogic.serve.schemas import EvidenceName
+
+LONG, SHORT = 300, 60  # letters of a name in a heading, and in a list
+RULES = 50  # on a page
+PROPOSALS, LEAST = 200, 0.01  # in a review, and how probable they are at least
+ANSWERS = 50  # to a question
+SUGGESTED = 8
+
+router = APIRouter()
+
+
+def _name(text: str, most: int = SHORT) -> Markup:
+    """A name: escaped, in its own direction of writing, shortened with the whole as a tooltip."""
+    if len(text) <= most:
+        return Markup(bdi(text))
+    return Markup('<span title="{}">{}</span>').format(text, Markup(bdi(shortened(text, most))))
+
+
+def _link(run: Served, view: str = "", **query: Any) -> str:
+    """The address of a page."""
+    given = {name: value for name, value in query.items() if value not in (None, "")}
+    path = f"/runs/{quote(run.name, safe='')}" + (f"/{view}" if view else "")
+    return path + (f"?{urlencode(given)}" if given else "")
+
+
+ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+ENVIRONMENT.filters |= {"name": _name, "probability": shown, "thousands": lambda number: f"{number:,}"}
+ENVIRONMENT.globals |= {"link": _link, "LONG": LONG}
+
+
+def of_path(request: Request, run: str) -> Served:
+    """The run that the path names."""
+    return served(request, run)
+
+
+PageRun = Annotated[Served, Depends(of_path)]
+Body = dict[str, list[str]]
+
+
+async def form_of(request: Request) -> Body:
+    """The fields of a form that was sent."""
+    try:
+        text = (await request.body()).decode("utf-8")
+        return parse_qs(text, keep_blank_values=True, max_num_fields=2000)
+    except ValueError:
+        raise ProblemError(422, "the form cannot be read") from None
+
+
+def is_page(request: Request) -> bool:
+    """Whether a person asked, by a browser, for a page."""
+    path = request.url.path
+    return not path.startswith("/v1/") and "text/html" in request.headers.get("accept", "")
+
+
+def error_page(request: Request, problem: ProblemError) -> Response:
+    """A problem as a page."""
+    return _page(request, "error.html", None, problem.status, problem=problem)
+
+
+def _page(request: Request, template: str, run: Served | None, status: int = 200, **values: Any) -> Response:
+    runs = list(request.app.state.runs.values())
+    shared = {"runs": runs, "run": run or (runs[0] if len(runs) == 1 else None), "request": request}
+    return HTMLResponse(ENVIRONMENT.get_template(template).render(**shared, **values), status)
+
+
+@router.get("/")
+async def root(request: Request, desk: Work) -> Response:
+    """The only run, or a list of all."""
+    runs = list(request.app.state.runs.values())
+    if len(runs) == 1:
+        return await start(request, desk, runs[0])
+    return _page(request, "runs.html", None, abouts=[about(run) for run in runs])
+
+
+@router.get("/api")
+async def api_page(request: Request) -> Response:
+    """The OpenAPI document as a page."""
+    return _page(request, "api.html", None, document=request.app.openapi())
+
+
+@router.get("/runs/{run}")
+async def start(request: Request, desk: Work, run: PageRun) -> Response:
+    """The graph in figures, its relations, and questions to begin with."""
+    examples = await desk.run(lambda: views.example_questions(run))
+    relations = [(i, relation_info(run, i)) for i in range(run.vocab.num_relations)]
+    relations.sort(key=lambda one: -one[1]["facts"])
+    values: dict[str, Any] = {"about": about(run), "relations": relations, "examples": examples}
+    return _page(request, "start.html", run, **values, is_measured=run.answered is not None)
+
+
+@router.get("/runs/{run}/search")
+async def search(desk: Work, run: PageRun, query: NameQuery) -> Response:
+    """What the search box suggests."""
+    found = await desk.run(lambda: views.suggestions(run, query, SUGGESTED))
+    for one in found:
+        view = "entity" if one["kind"] == "entity" else "rules"
+        one["link"] = _link(run, view, **{"name" if view == "entity" else "relation": one["name"]})
+    return JSONResponse(found)
+
+
+@router.get("/runs/{run}/entity")
+async def entity(
+    request: Request,
+    desk: Work,
+    run: PageRun,
+    name: NameQuery,
+    most: Annotated[int, Query(alias="all", ge=0, le=1)] = 0,
+) -> Response:
+    """An entity: its facts, and what is probably missing."""
+    one = run.entity(name)
+    facts = entity_facts(run, one, 100_000 if most else SHOWN // 2)
+    missing = await desk.run(lambda: views.missing_facts(run, one))
+    return _page(request, "entity.html", run, entity=facts, missing=missing)
+
+
+@router.get("/runs/{run}/question")
+async def question(
+    request: Request,
+    desk: Work,
+    run: PageRun,
+    head: MaybeName = None,
+    relation: MaybeName = None,
+    least: Annotated[float, Query(alias="min", ge=0, le=1)] = 0.0,
+    evidence: EvidenceName = "all",
+) -> Response:
+    """(head, relation, ?): the form, and the ranked answers."""
+    values: dict[str, Any] = {"head": head, "relation": None, "answers": None, "min": least}
+    if head and relation:
+        asked = run.question(head, relation, None)
+        answers = await desk.run(lambda: run.predict([asked], ANSWERS, evidence, "keep")[0])
+        values |= {
+            "head": asked[0],
+            "relation": run.relation(relation),
+            "answers": [(i, answer) for i, answer in enumerate(answers, 1)],
+            "meaning": run.model.level(evidence).sentence(),
+        }
+    return _page(request, "question.html", run, **values, evidence=evidence)
+
+
+@router.get("/runs/{run}/why")
+async def why(
+    request: Request,
+    desk: Work,
+    run: PageRun,
+    head: NameQuery,
+    relation: NameQuery,
+    tail: NameQuery,
+    instead: MaybeName = None,
+    rule: MaybeName = None,
+    evidence: EvidenceName = "all",
+) -> Response:
+    """Ideas, rules and facts behind an answer, or behind the choice between two."""
+
+    def work() -> dict[str, Any]:
+        told = run.explain(head, relation, tail, instead or None, 3, evidence)
+        one = told.answer if isinstance(told, Comparison) else told
+        asked = run.question(head, relation, None)
+        others = [a for a in run.predict([asked], 6, evidence, "drop")[0] if a.entity != tail][:5]
+        return views.explained(told, rule or None) | {
+            "told": one,
+            "other": told.instead if isinstance(told, Comparison) else None,
+            "hangs_on": None if isinstance(told, Comparison) else told.hangs_on,
+            "others": others,
+        }
+
+    found = await desk.run(work)
+    return _page(request, "why.html", run, **found, focus=rule or None, evidence=evidence)
+
+
+@router.get("/runs/{run}/rules")
+async def rules(
+    request: Request,
+    desk: Work,
+    run: PageRun,
+    relation: MaybeName = None,
+    sort: Literal["weight", "confidence", "support"] = "weight",
+    page: Annotated[int, Query(ge=1, le=1 << 30)] = 1,
+) -> Response:
+    """The relations that have rules, or the rules of one."""
+    heads = run.model.learned.rules
+    relations = [(r, len(heads.by_head(r))) for r in heads.head_relations().tolist()]
+    relations.sort(key=lambda one: -one[1])
+    values: dict[str, Any] = {"relations": relations, "relation": None}
+    if relation:
+        found = await desk.run(lambda: run.rules(relation, sort))
+        part = found[(page - 1) * RULES : page * RULES]
+        values |= {
+            "relation": run.relation(relation),
+            "rules": [views.listed_rule(one, run.vocab) for one in part],
+            "total": len(found),
+            "pages": max(ceil(len(found) / RULES), 1),
+        }
+    return _page(request, "rules.html", run, **values, sort=sort, page=page)
+
+
+@router.get("/runs/{run}/rule")
+async def rule(request: Request, desk: Work, run: PageRun, text: NameQuery) -> Response:
+    """One rule: figures, right and wrong examples."""
+    chain = parse_rule(text, run.vocab)
+    full = format_rule(chain, run.vocab)
+
+    def work() -> dict[str, Any]:
+        name = run.vocab.relation_name(chain.head)
+        found = [one for one in run.rules(name) if one.text == full]
+        if not found:
+            raise ProblemError(404, f"the model has no such rule: {full}")
+        return {"rule": views.listed_rule(found[0], run.vocab)} | views.rule_page(run, chain)
+
+    return _page(request, "rule.html", run, **await desk.run(work), relation=chain.head)
+
+
+@router.post("/runs/{run}/rules/edited")
+async def edited(run: PageRun, form: Annotated[Body, Depends(form_of)]) -> Response:
+    """The rules without those that are banned, and with those that are pinned, as a file."""
+    text = views.edited_rules(run, form.get("ban", []), form.get("pin", []))
+    return _download(text.encode(), f"{run.name}-edited.rules", "text/plain; charset=utf-8")
+
+
+@router.get("/runs/{run}/review")
+async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName = None) -> Response:
+    """Proposals, those that wait for a decision first."""
+    proposals = await _proposals(request, desk, run, relation or None)
+    decided = run.review.decisions()
+    rows = [(fact, decided.get((fact.head, fact.relation, fact.tail))) for fact in proposals]
+    rows.sort(key=lambda row: 0 if row[1] is None else 1 if row[1].decision == "skip" else 2)
+    values: dict[str, Any] = {"rows": rows, "decisions": list(decided.values()), "relation": relation or None}
+    return _page(request, "review.html", run, **values, may_write=request.app.state.access.may_write)
+
+
+@router.post("/runs/{run}/review")
+async def decide(
+    request: Request, desk: Work, run: PageRun, form: Annotated[Body, Depends(form_of)]
+) -> Response:
+    """Keep a decision; it is on disk before the answer goes out."""
+    if not request.app.state.access.may_write:
+        raise ProblemError(403, "decisions are not taken from the public: start the server with --token")
+    given = {name: values[0] for name, values in form.items()}
+    names = run.vocab.entities[run.entity(given.get("head", ""))], given.get("relation", "")
+    fact = names[0], run.vocab.relation_name(run.relation(names[1])), given.get("tail", "")
+    fact = fact[0], fact[1], run.vocab.entities[run.entity(fact[2])]
+    verdict = given.get("decision", "")
+    if verdict not in ("accept", "reject", "skip", "undo"):
+        raise ProblemError(422, "decision must be accept, reject, skip or undo")
+    decision = Decision(verdict, *fact, given.get("probability", "")[:20], given.get("rule", ""))
+    await desk.run(lambda: run.review.undo(fact) if verdict == "undo" else run.review.decide(decision))
+    if is_page(request):
+        return RedirectResponse(_link(run, "review", relation=given.get("of")), 303)
+    return JSONResponse({"decision": verdict})
+
+
+@router.get("/runs/{run}/review/accepted.{kind}")
+async def export(run: PageRun, kind: Literal["tsv", "nt"]) -> Response:
+    """The accepted facts as a file."""
+    types = {"tsv": "text/tab-separated-values; charset=utf-8", "nt": "application/n-triples"}
+    content = run.review.accepted(".tsv" if kind == "tsv" else ".nt")
+    return _download(content, f"{run.name}-accepted.{kind}", types[kind])
+
+
+async def _proposals(request: Request, desk: Desk, run: Served, relation: str | None) -> list[NewFact]:
+    """What `complete` proposes; found once and kept."""
+    kept: dict[tuple[str, str | None], list[NewFact]] = request.app.state.proposals
+    if (run.name, relation) not in kept:
+        found: list[NewFact] = []
+        async for part in desk.stream(
+            lambda deadline: run.complete(relation, LEAST, PROPOSALS, "all", progress=deadline)
+        ):
+            found += part
+        kept[run.name, relation] = found
+    return kept[run.name, relation]
+
+
+def _download(content: bytes, name: str, kind: str) -> Response:
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "_" for c in name)
+    return Response(
+        content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{safe}"'}
+    )

@@ -1,0 +1,186 @@
+// What makes the explorer handier than plain pages: suggestions, highlighting, filters, edits, review by keys.
+// Every name comes from data: it is only ever set as text.
+"use strict";
+
+const base = document.body.dataset.run;
+const $ = (selector, root = document) => root.querySelector(selector);
+const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+
+function element(tag, text, values = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  for (const [name, value] of Object.entries(values)) made.setAttribute(name, value);
+  return made;
+}
+
+// Suggestions below an input: "go" opens what is chosen, "entity" puts its name into the input.
+function suggest(input) {
+  const goes = input.dataset.suggest === "go";
+  const list = element("ul", "", { class: "suggestions", role: "listbox", id: "s" + Math.random().toString(36).slice(2) });
+  list.hidden = true;
+  input.parentElement.append(list);
+  for (const [name, value] of [["role", "combobox"], ["aria-expanded", "false"], ["aria-controls", list.id], ["aria-autocomplete", "list"]])
+    input.setAttribute(name, value);
+  let found = [], chosen = -1, asked = 0, timer = 0;
+
+  function show() {
+    list.replaceChildren(...found.map((one, i) => {
+      const item = element("li", "", { role: "option", id: `${list.id}-${i}`, "aria-selected": String(i === chosen) });
+      item.append(element("span", one.label, { dir: "auto", title: one.label.slice(0, 300) }),
+        element("span", one.kind === "relation" ? "relation" : `${one.facts} facts`));
+      item.addEventListener("mousedown", (event) => { event.preventDefault(); take(i); });
+      return item;
+    }));
+    list.hidden = !found.length;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    if (chosen >= 0) input.setAttribute("aria-activedescendant", `${list.id}-${chosen}`);
+    else input.removeAttribute("aria-activedescendant");
+  }
+  function close() { found = []; chosen = -1; asked += 1; show(); }
+  function take(i) {
+    const one = found[i];
+    if (goes) { location.href = one.link; return; }
+    input.value = one.name;
+    close();
+  }
+  async function ask() {
+    const mine = ++asked, query = input.value.trim();
+    if (!query) { close(); return; }
+    const path = goes ? `${base}/search` : "/v1/entities";
+    const values = new URLSearchParams({ query: query.slice(0, 200) });
+    if (!goes) { values.set("run", decodeURIComponent(base.split("/").pop())); values.set("limit", "8"); }
+    const answer = await fetch(`${path}?${values}`).catch(() => null);
+    if (mine !== asked || !answer || !answer.ok) return;
+    found = await answer.json();
+    chosen = -1;
+    show();
+  }
+  input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 120); });
+  input.addEventListener("blur", () => setTimeout(close, 100));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { close(); return; }
+    if (event.key === "Enter" && !list.hidden && (chosen >= 0 || goes)) { event.preventDefault(); take(Math.max(chosen, 0)); return; }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!step || !found.length) return;
+    event.preventDefault();
+    chosen = (chosen + step + found.length) % found.length;
+    show();
+  });
+}
+
+// The path of one rule alone, or all.
+function highlight(mark) {
+  for (const part of $$(".picture [data-marks]"))
+    part.classList.toggle("dim", mark !== null && !part.dataset.marks.split(" ").includes(mark));
+  for (const button of $$("[data-highlight]")) {
+    const is = button.dataset.highlight === mark;
+    button.setAttribute("aria-pressed", String(is));
+    button.closest("li").classList.toggle("chosen", is);
+  }
+}
+
+function filterAnswers() {
+  const range = $("[data-filter]"), hide = $("[data-hide-known]"), least = Number(range.value);
+  let any = false;
+  for (const item of $$("[data-answers] > li")) {
+    item.hidden = Number(item.dataset.probability) < least || (hide.checked && item.classList.contains("known"));
+    any ||= !item.hidden;
+  }
+  range.parentElement.querySelector("output").value = least.toFixed(2);
+  $("[data-empty]").hidden = any;
+}
+
+// Rules that are banned or pinned are remembered by the browser until they are downloaded or cleared.
+const editsKey = `rnnlogic-edits:${base}`;
+function edits() {
+  try { return JSON.parse(localStorage.getItem(editsKey)) || {}; } catch { return {}; }
+}
+function showEdits() {
+  const all = edits(), form = $("[data-edits]");
+  for (const button of $$("[data-edit]")) {
+    button.hidden = false;
+    button.setAttribute("aria-pressed", String(all[button.dataset.rule] === button.dataset.edit));
+  }
+  if (!form) return;
+  const texts = Object.entries(all), of = (kind) => texts.filter(([, value]) => value === kind).length;
+  form.hidden = !texts.length;
+  $("[data-edits-text]").textContent = `${of("ban")} banned, ${of("pin")} pinned`;
+  for (const old of $$("input[type=hidden]", form)) old.remove();
+  for (const [text, kind] of texts) form.append(element("input", "", { type: "hidden", name: kind, value: text }));
+}
+function edit(button) {
+  const all = edits(), { rule, edit: kind } = button.dataset;
+  if (all[rule] === kind) delete all[rule]; else all[rule] = kind;
+  localStorage.setItem(editsKey, JSON.stringify(all));
+  showEdits();
+}
+
+// Review: the current proposal is decided by a key; the server has saved it before it is shown as decided.
+function review(queue) {
+  const items = $$("li[data-decision]", queue);
+  let current = Math.max(items.findIndex((item) => !item.dataset.decision), 0);
+  const session = { accept: 0, reject: 0, skip: 0 };
+  function focus(i) {
+    items[current]?.classList.remove("current");
+    current = Math.min(Math.max(i, 0), items.length - 1);
+    items[current]?.classList.add("current");
+    items[current]?.focus({ preventScroll: true });
+    items[current]?.scrollIntoView({ block: "nearest" });
+  }
+  async function decide(i, verdict) {
+    const item = items[i], form = item && $("form", item);
+    if (!form) return;
+    const body = new URLSearchParams(new FormData(form));
+    body.set("decision", verdict);
+    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } }).catch(() => null);
+    item.classList.toggle("failed", !answer || !answer.ok);
+    if (!answer || !answer.ok) return;
+    const before = item.dataset.decision;
+    if (before in session) session[before] -= 1;
+    if (verdict in session) session[verdict] += 1;
+    item.dataset.decision = verdict === "undo" ? "" : verdict;
+    $("[data-progress]").textContent = `in this sitting ${session.accept} accepted, ${session.reject} rejected, ${session.skip} skipped`;
+    if (verdict !== "undo" && i === current) focus(i + 1);
+  }
+  items.forEach((item, i) => {
+    $("form", item)?.addEventListener("submit", (event) => { event.preventDefault(); focus(i); decide(i, event.submitter.value); });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
+    const verdict = { a: "accept", r: "reject", s: "skip", u: "undo" }[event.key];
+    if (verdict) { event.preventDefault(); decide(current, verdict); }
+    if (event.key === "j" || event.key === "ArrowDown") { event.preventDefault(); focus(current + 1); }
+    if (event.key === "k" || event.key === "ArrowUp") { event.preventDefault(); focus(current - 1); }
+    if (event.key === "w") location.href = $(".why", items[current]).href;
+  });
+  if (items.length) focus(current);
+}
+
+// How well relations are answered is measured after the start of the server; ask until it is there.
+async function awaitFigures(tries) {
+  const run = decodeURIComponent(base.split("/").pop());
+  const answer = await fetch(`/v1/relations?${new URLSearchParams({ run })}`).catch(() => null);
+  const found = answer && answer.ok ? await answer.json() : [];
+  if (found.some((one) => one.validation)) { location.reload(); return; }
+  if (tries > 0) setTimeout(() => awaitFigures(tries - 1), 3000);
+}
+
+$$("[data-suggest]").forEach(suggest);
+$$("[data-highlight]").forEach((button) => button.addEventListener("click", () =>
+  highlight(button.getAttribute("aria-pressed") === "true" ? null : button.dataset.highlight)));
+if ($("[data-filter]")) {
+  for (const input of [$("[data-filter]"), $("[data-hide-known]")]) input.addEventListener("input", filterAnswers);
+}
+$$("[data-edit]").forEach((button) => button.addEventListener("click", (event) => { event.preventDefault(); edit(button); }));
+$("[data-edits-clear]")?.addEventListener("click", () => { localStorage.removeItem(editsKey); showEdits(); });
+if ($("[data-edits]")) showEdits();
+if ($("[data-queue]")) review($("[data-queue]"));
+if ($("[data-pending]")) setTimeout(() => awaitFigures(100), 2000);
+const copy = $("[data-copy]");
+if (copy && navigator.clipboard) {
+  copy.hidden = false;
+  copy.addEventListener("click", async () => { await navigator.clipboard.writeText(location.href); copy.textContent = "Copied"; });
+}
+document.addEventListener("keydown", (event) => {
+  if (event.key === "/" && !event.target.matches("input, select, textarea")) { event.preventDefault(); $(".search input")?.focus(); }
+});

@@ -1,0 +1,199 @@
+"""What the pages show, as plain values for templates. Words and pictures come from the rooms below."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from markupsafe import Markup
+
+from rnnlogic.answering.answers import Answer
+from rnnlogic.answering.explain import Comparison, Explanation
+from rnnlogic.answering.explaining.html import LISTED, path_html, shades
+from rnnlogic.answering.explaining.names import rule_words
+from rnnlogic.answering.explaining.reasons import Contribution, Idea
+from rnnlogic.answering.explaining.svg import Strand, picture
+from rnnlogic.answering.listing import RuleInfo
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.mining.examples import rule_examples
+from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+from rnnlogic.serve.api import entity_info
+from rnnlogic.serve.runs import Served
+
+DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 2  # in the picture of an explanation
+ASKED = 12  # relations of an entity that are asked about what is missing
+MISSING = (3, 15)  # answers of each, and in all
+EXAMPLES = 6  # questions on the first page
+
+
+class Missing(NamedTuple):
+    """A fact that is probably missing: the question, and its answer."""
+
+    head: str
+    relation: int
+    answer: Answer
+
+
+def missing_facts(run: Served, entity: int) -> list[Missing]:
+    """What is probably missing about an entity: asked about the relations that it has most facts of."""
+    sizes = {r: len(run.graph.neighbours(entity, r)) for r in range(2 * run.vocab.num_relations)}
+    rules, name = run.model.learned.rules, run.vocab.entities[entity]
+    wanted = [r for r in sorted(sizes, key=lambda r: -sizes[r]) if sizes[r] and len(rules.by_head(r))][:ASKED]
+    questions, steps = [], 0.0
+    for relation in wanted:  # as many as may be asked
+        question = name, run.vocab.relation_name(relation)
+        steps += run.cost_of_answers(question, MISSING[0], "all")
+        if steps > run.limits.steps:
+            break
+        questions.append((relation, question))
+    answers = run.predict([question for _, question in questions], MISSING[0], "all", "drop")
+    found = [
+        Missing(name, relation, answer)
+        for (relation, _), own in zip(questions, answers, strict=True)
+        for answer in own
+    ]
+    return sorted(found, key=lambda one: -one.answer.probability)[: MISSING[1]]
+
+
+def example_questions(run: Served) -> list[tuple[str, int]]:
+    """Questions (head, relation) to begin with: of relations answered well, from validation facts."""
+    dataset, measured = run.model.dataset, run.answered or {}
+    facts = dataset.valid if len(dataset.valid) else dataset.train
+    first: dict[int, int] = {}
+    for head, relation, _ in facts.tolist():
+        first.setdefault(relation, head)
+
+    def merit(relation: int) -> float:
+        figures = measured.get(run.vocab.relations[relation], {})
+        mrr = figures.get("both", {}).get("mrr", 0.5)
+        return float(-mrr * min(int(run.relation_sizes[relation]), 50))
+
+    chosen = sorted(first, key=lambda relation: (merit(relation), relation))[:EXAMPLES]
+    return [(run.vocab.entities[first[relation]], relation) for relation in chosen]
+
+
+def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, Any]:
+    """Ideas with colours, their rules, and the picture; with a rule in focus, of all its paths."""
+    vocab, ideas, marks = told.vocab, told.ideas, dict[Rule, str]()
+    for idea in ideas:
+        for rule in idea.rules:
+            marks.setdefault(rule.chain, f"r{len(marks)}")
+    strands = _strands(ideas, marks, focus)
+    drawn = {strand.mark for strand in strands}
+    colours = shades(ideas)
+    return {
+        "halves": [
+            [
+                _idea(idea, colour, marks, drawn, vocab)
+                for idea, colour in zip(ideas, colours, strict=True)
+                if (idea.contribution < 0) == is_against
+            ]
+            for is_against in (False, True)
+        ],
+        "picture": Markup(picture(strands, vocab)),
+    }
+
+
+def _strands(ideas: Sequence[Idea], marks: dict[Rule, str], focus: str | None) -> list[Strand]:
+    drawn: list[Strand] = []
+    counts = [0, 0]
+    for idea, colour in zip(ideas, shades(ideas), strict=True):
+        is_against = idea.contribution < 0
+        counts[is_against] += 1
+        if focus is None and counts[is_against] > (DRAWN_AGAINST if is_against else DRAWN_IDEAS):
+            continue
+        rules = idea.rules if focus is not None else [group[0] for group in idea.groups[:DRAWN_RULES]]
+        for rule in rules:
+            if focus is None or rule.rule == focus:
+                paths = rule.paths[: 1 if focus is None else None]
+                drawn += [Strand(path, colour, is_against, marks[rule.chain]) for path in paths]
+    return drawn
+
+
+def _idea(idea: Idea, colour: str, marks: dict[Rule, str], drawn: set[str], vocab: Vocab) -> dict[str, Any]:
+    rules = [(rule, place > 0) for group in idea.groups for place, rule in enumerate(group)]
+    return {
+        "sentence": idea.sentence,
+        "share": idea.share,
+        "contribution": idea.contribution,
+        "colour": colour,
+        "number": len(rules),
+        "more": max(len(rules) - LISTED, 0),
+        "rules": [
+            _rule(rule, is_alike, marks[rule.chain], drawn, vocab) for rule, is_alike in rules[:LISTED]
+        ],
+    }
+
+
+def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab: Vocab) -> dict[str, Any]:
+    return {
+        "mark": mark,
+        "is_drawn": mark in drawn,
+        "is_alike": is_alike,
+        "text": rule.rule,
+        "shown": format_rule(rule.chain, vocab, labels=True),
+        "words": rule_words(rule.chain, vocab),
+        "contribution": rule.contribution,
+        "weight": rule.weight,
+        "count": rule.count,
+        "paths": [Markup(path_html(path, vocab)) for path in rule.paths],
+    }
+
+
+def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
+    """A rule in a table."""
+    chain = parse_rule(rule.text, vocab)
+    return rule.as_dict() | {
+        "shown": format_rule(chain, vocab, labels=True),
+        "words": rule_words(chain, vocab),
+    }
+
+
+def rule_page(run: Served, rule: Rule) -> dict[str, Any]:
+    """A rule with right and wrong examples, as walks."""
+    found = rule_examples(run.model.dataset.graph("train"), run.graph, rule)
+    return {
+        kind: [
+            {
+                "head": run.vocab.entities[path.entities[0]],
+                "tail": run.vocab.entities[path.entities[-1]],
+                "path": Markup(path_html(path, run.vocab)),
+            }
+            for path in paths
+        ]
+        for kind, paths in found._asdict().items()
+    }
+
+
+def edited_rules(run: Served, banned: Sequence[str], pinned: Sequence[str]) -> str:
+    """The rules of a run without some and with others, as a rule file for `rnnlogic fit --rules`."""
+    vocab = run.vocab
+    ban, pin = ([parse_rule(text, vocab) for text in texts] for texts in (banned, pinned))
+    kept = [rule for rule in run.model.learned.rules if rule not in set(ban) and rule not in set(pin)]
+    options = "".join(f" --ban {shlex.quote(format_rule(rule, vocab))}" for rule in ban)
+    lines = [
+        f"# Rules of the run {run.name!r}, edited. Fit again with exactly these:",
+        f"# rnnlogic fit DATA -o NEW_RUN --rules THIS_FILE --no-generate{options}",
+        *(f"# banned: {format_rule(rule, vocab)}" for rule in ban),
+        *(["# pinned:"] if pin else []),
+        *(format_rule(rule, vocab) for rule in pin),
+        *(["# the others:"] if pin else []),
+        *(format_rule(rule, vocab) for rule in kept),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def suggestions(run: Served, query: str, limit: int) -> list[dict[str, Any]]:
+    """Entities and relations that a text finds, the closest first."""
+    entities = [(one.tier, 0, "entity", entity_info(run, one.id)) for one in run.entities.find(query, limit)]
+    relations = [
+        (one.tier, 1, "relation", {"name": run.vocab.relations[one.id]} | _relation(run, one.id))
+        for one in run.relations.find(query, limit)
+    ]
+    both = sorted([*entities, *relations], key=lambda one: one[:2])
+    return [{"kind": kind, **info} for _, _, kind, info in both[:limit]]
+
+
+def _relation(run: Served, one: int) -> dict[str, Any]:
+    return {"label": run.vocab.relation_label(one), "facts": int(run.relation_sizes[one])}

@@ -1,0 +1,168 @@
+"""ComplEx: scores by complex numbers, gradients by differences, training that resumes and learns."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.embeddings import complex_step
+from rnnlogic.embeddings.complex import ComplEx
+from rnnlogic.embeddings.complex_batches import Batches
+from rnnlogic.embeddings.complex_step import gradients
+from rnnlogic.embeddings.files import EmbeddingError, load_embedding, read_about, save_embedding
+from rnnlogic.embeddings.fit import fit
+from rnnlogic.embeddings.methods import method_of
+from rnnlogic.embeddings.settings import ComplExSettings
+from rnnlogic.evaluation.evaluate import evaluate
+from tests.embeddings.conftest import ENTITIES, RELATIONS
+
+TINY = ComplExSettings(dim=6, batch_size=20, epochs=6, evaluations=3, penalty=0.01, relation_weight=0.5)
+ARRAYS = (ENTITIES, RELATIONS)
+
+
+def random_complex(entities=7, relations=3, dim=5, seed=0) -> ComplEx:
+    rng = np.random.default_rng(seed)
+    tables = (rng.normal(size=(n, 2 * dim)).astype(np.float32) for n in (entities, 2 * relations))
+    return ComplEx(*tables, threads=1)
+
+
+def numbers(row):
+    """A row of two halves as complex numbers."""
+    return row[: len(row) // 2] + 1j * row[len(row) // 2 :]
+
+
+def plain_score(entity, relation, head, r, tail) -> float:
+    """The real part of the sum of products, number by number."""
+    rows = numbers(entity[head]), numbers(relation[r]), numbers(entity[tail])
+    return sum((h * w * t.conjugate()).real for h, w, t in zip(*rows, strict=True))
+
+
+def plain_loss(entity, relation, facts, answers_of, settings) -> float:
+    """Mean loss of facts (h, r, t): other answers of (h, r) do not compete with t."""
+    total = 0.0
+    for head, r, tail in facts:
+        rivals = [e for e in range(len(entity)) if e == tail or e not in answers_of[head, r]]
+        by_tail = np.exp([plain_score(entity, relation, head, r, e) for e in rivals])
+        by_relation = np.exp([plain_score(entity, relation, head, k, tail) for k in range(len(relation))])
+        total -= np.log(by_tail[rivals.index(tail)] / by_tail.sum())
+        total -= settings.relation_weight * np.log(by_relation[r] / by_relation.sum())
+        rows = entity[head], relation[r], entity[tail]
+        total += settings.penalty * sum((np.abs(numbers(row)) ** 3).sum() for row in rows)
+    return total / len(facts)
+
+
+def test_scores_are_those_of_complex_numbers(ring, monkeypatch):
+    monkeypatch.setattr("rnnlogic.embeddings.complex.BLOCK", 3)  # several blocks
+    embedding = random_complex()
+    heads, relations = np.array([0, 6, 2], np.int32), np.array([0, 5, 3], np.int32)
+    scores = embedding.score(ring.graph("train"), heads, relations)
+    for i, tail in itertools.product(range(3), range(7)):
+        expected = plain_score(embedding.entity, embedding.relation, heads[i], relations[i], tail)
+        assert scores[i, tail] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.7])
+def test_loss_and_gradients_against_differences(weight, monkeypatch):
+    monkeypatch.setattr("rnnlogic.embeddings.complex_step.BLOCK", 3)
+    settings = ComplExSettings(dim=2, batch_size=6, penalty=0.3, relation_weight=weight)
+    facts = np.array([[0, 0, 1], [0, 0, 4], [0, 0, 6], [2, 1, 3], [3, 1, 2], [5, 0, 0]], np.int32)
+    data = Dataset("few", Vocab(tuple("abcdefg"), ("p", "q")), facts, facts[:0], facts[:0])
+    batches = Batches.of(data.graph("train"), settings)
+    batch = batches.batch(0, np.arange(6))  # (a, p) with its three answers is the first
+    rng = np.random.default_rng(1)
+    entity, relation = rng.normal(size=(7, 4)), rng.normal(size=(4, 4))
+    asked = [(batch.heads[q], batch.relations[q], t) for q, t in zip(batch.query, batch.answers, strict=True)]
+    answers_of = {pair: {t for h, r, t in asked if (h, r) == pair} for pair in {(h, r) for h, r, _ in asked}}
+    assert len(answers_of) == 6 < len(asked)  # a query with several answers is among them
+
+    found = gradients(entity.astype(np.float32), relation.astype(np.float32), batch, settings, 1)
+    assert found.loss == pytest.approx(plain_loss(entity, relation, asked, answers_of, settings), rel=1e-5)
+    for table, gradient in ((entity, found.entity), (relation, found.relation)):
+        for place in np.ndindex(table.shape):
+            before, slope = table[place], 0.0
+            for sign in (1, -1):
+                table[place] = before + sign * 1e-5
+                slope += sign * plain_loss(entity, relation, asked, answers_of, settings) / 2e-5
+            table[place] = before
+            assert gradient[place] == pytest.approx(slope, rel=1e-3, abs=1e-4)
+
+
+def test_a_batch_has_every_answer_of_its_queries_once(ring):
+    batches = Batches.of(ring.graph("train"), TINY)
+    order, seen = batches.order(0), []
+    for step in range(batches.steps_per_epoch):
+        batch = batches.batch(step, order)
+        assert (np.diff(batch.answers) >= 0).all()
+        seen += zip(batch.heads[batch.query], batch.relations[batch.query], batch.answers, strict=True)
+    facts = {(h, r, t) for h, r, t in ring.train.tolist()}
+    facts |= {(t, r + RELATIONS, h) for h, r, t in facts}
+    assert len(seen) == len(set(seen))
+    assert set(seen) <= facts
+    assert len(seen) > len(facts) - batches.batch_size
+
+
+def test_it_learns_the_ring_on_any_number_of_threads(ring, monkeypatch):
+    monkeypatch.setattr("rnnlogic.embeddings.complex_step.BLOCK", 7)
+    settings = TINY.model_copy(update={"dim": 20, "epochs": 60.0, "evaluations": 1})
+    one, two = (ComplEx.fit(ring, settings, threads=threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one.entity, two.entity)
+    np.testing.assert_array_equal(one.relation, two.relation)
+    assert evaluate(one, ring, "test").metrics()["mrr"] > 0.8
+    other = ComplEx.fit(ring, settings.model_copy(update={"seed": 1}))
+    assert not np.array_equal(one.entity, other.entity)
+
+
+class StopHereError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("stop", [3, 11])
+def test_a_stopped_training_resumes_to_the_same_end(ring, tmp_path, monkeypatch, stop):
+    monkeypatch.setattr("rnnlogic.embeddings.train.SHOW_EVERY", -1)
+    monkeypatch.setattr("rnnlogic.embeddings.train.KEEP_EVERY", -1)
+    steps = itertools.count(1)
+
+    def interrupt(*_):
+        if next(steps) == stop:
+            raise StopHereError
+
+    with pytest.raises(StopHereError):
+        fit(ring, TINY, tmp_path / "stopped", interrupt)
+    resumed, whole = fit(ring, TINY, tmp_path / "stopped"), fit(ring, TINY)
+    np.testing.assert_array_equal(resumed.entity, whole.entity)
+    np.testing.assert_array_equal(resumed.relation, whole.relation)
+    assert len(read_about(tmp_path / "stopped")["history"]) == TINY.evaluations
+    with pytest.raises(EmbeddingError, match=r"other settings \(penalty: 0.01 there, 0.5 now\)"):
+        fit(ring, TINY.model_copy(update={"penalty": 0.5}), tmp_path / "stopped")
+
+
+def test_rows_of_relations_and_their_inverses_follow_the_names(tmp_path):
+    saved, vocab = random_complex(), Vocab(tuple("abcdefg"), ("p", "q", "r"))
+    save_embedding(tmp_path, saved, vocab, {"seed": 3})
+    loaded, about = load_embedding(tmp_path, Vocab(("c", "a", "g"), ("r", "p")))
+    assert isinstance(loaded, ComplEx)
+    assert (about["model"], about["dim"], loaded.num_relations) == ("ComplEx", 5, 2)
+    np.testing.assert_array_equal(loaded.entity, saved.entity[[2, 0, 6]])
+    np.testing.assert_array_equal(loaded.relation, saved.relation[[2, 0, 5, 3]])
+    (tmp_path / "about.json").write_text('{"format": 2, "model": "TransE"}')
+    with pytest.raises(EmbeddingError, match="holds a TransE; known are RotatE, ComplEx"):
+        load_embedding(tmp_path, vocab)
+
+
+def test_what_it_cannot_do_is_told(ring):
+    with pytest.raises(RNNLogicError, match="trained on the CPU only"):
+        method_of(ring, TINY, lambda *_: None)
+    with pytest.raises(RNNLogicError, match="diverged"):
+        fit(ring, TINY.model_copy(update={"learning_rate": 1e30}))
+
+
+def test_scores_far_apart_do_not_overflow(ring):
+    batches = Batches.of(ring.graph("train"), TINY)
+    parameters = complex_step.initial_parameters(*ARRAYS, TINY.model_copy(update={"start": 30.0}))
+    entity, relation = (table.values for table in parameters)
+    found = gradients(entity, relation, batches.batch(0, batches.order(0)), TINY, 1)
+    assert np.isfinite(found.loss)
+    assert np.isfinite(found.entity).all()

@@ -1,0 +1,206 @@
+"""The explorer in a real browser: every view, by mouse and keys, with names that hurt, and after a kill."""
+
+import re
+import shutil
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.serve.conftest import HEBREW, HTML, LONG, SLASH, Server
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+PHONE = {"width": 390, "height": 844}
+BANNED = "grandparent(X,Y) <- married(X,Z) & grandparent(Z,Y)"
+
+
+@pytest.fixture(scope="module")
+def page(server):
+    if CHROMIUM is None:
+        pytest.skip("needs Debian's chromium: apt-get install chromium")
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        made = browser.new_context(
+            base_url=server.address, viewport={"width": 1100, "height": 800}
+        ).new_page()
+        made.problems = []
+        made.on("pageerror", lambda error: made.problems.append(str(error)))
+        made.on("console", lambda said: made.problems.append(said.text) if said.type == "error" else None)
+        made.on("dialog", lambda dialog: (made.problems.append("dialog"), dialog.dismiss()))
+        made.on(
+            "request",
+            lambda asked: None if asked.url.startswith(server.address) else made.problems.append(asked.url),
+        )
+        yield made
+        browser.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_goes_wrong(request):
+    yield
+    if "page" in request.fixturenames:
+        page = request.getfixturevalue("page")
+        assert page.problems == []
+        assert page.title() != "broken"
+
+
+def address(view="", **query):
+    return f"/runs/family/{view}?{urlencode(query)}" if view else "/"
+
+
+def why_of_a_missing_fact(client):
+    """A fact that the graph lacks and rules propose."""
+    fact = client.get("/v1/complete?max=1").json()
+    return {name: fact[name] for name in ("head", "relation", "tail")}
+
+
+def test_start_has_figures_relations_and_questions(page):
+    page.goto("/")
+    assert page.locator(".figures dd").first.inner_text() == "64"
+    page.wait_for_selector("table:not([data-pending]) td[data-metric='hits@1']:has-text('%')")
+    page.locator(".cards a").first.click()
+    assert page.locator(".answers li").count() > 0
+
+
+def test_search_finds_as_you_type_and_goes_by_keys(page):
+    page.goto("/")
+    page.keyboard.press("/")
+    page.keyboard.type("grandfather")
+    page.wait_for_selector(".suggestions li")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/entity?name=grandpa1")
+    assert page.locator("h1").inner_text() == "Grandfather One"
+    page.locator(".search input").fill("parent")
+    page.wait_for_selector(".suggestions li:has-text('relation')")
+    page.locator(".search input").fill("<script>")
+    page.wait_for_selector(f".suggestions li:has-text({HTML[:10]!r})")
+
+
+@pytest.mark.parametrize("name", [HTML, HEBREW, LONG.strip(), SLASH])
+@pytest.mark.parametrize("width", [1100, 390])
+def test_an_entity_of_any_name(page, name, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(address("entity", name=name))
+    heading = page.locator("h1")
+    assert heading.inner_text() == name or heading.locator("[title]").get_attribute("title") == name
+    assert page.locator(".group .names a").count() > 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1100, "height": 800})
+
+
+def test_answers_are_filtered(page):
+    page.goto(address("question", head="grandpa1", relation="grandparent"))
+    items = page.locator("[data-answers] > li")
+    total = items.count()
+    assert page.locator("[data-answers] .tag").count() > 0
+    page.locator("[data-hide-known]").check()
+    assert 0 < page.locator("[data-answers] > li:visible").count() < total
+    page.locator("[data-filter]").fill("1")
+    assert page.locator("[data-answers] > li:visible").count() == 0
+    assert page.locator("[data-empty]").is_visible()
+
+
+def test_why_highlights_the_paths_of_a_rule(page, client):
+    page.goto(address("why", **why_of_a_missing_fact(client)))
+    marked = page.locator(".picture path[data-marks]")
+    assert marked.count() > 2
+    button = page.locator("[data-highlight]").first
+    button.focus()
+    page.keyboard.press("Enter")
+    mark = button.get_attribute("data-highlight")
+    for i in range(marked.count()):
+        is_dim = "dim" in (marked.nth(i).get_attribute("class") or "")
+        assert is_dim != (mark in marked.nth(i).get_attribute("data-marks").split())
+    button.click()
+    assert page.locator(".picture .dim").count() == 0
+    page.locator("[name=instead]").fill("grandpa3")
+    page.locator("main .ask-form button").click()
+    assert "not grandpa3" in page.locator("h1").inner_text()
+
+
+def test_why_on_a_phone_in_the_dark(page, client):
+    page.emulate_media(color_scheme="dark")
+    page.set_viewport_size(PHONE)
+    page.goto(address("why", **why_of_a_missing_fact(client)))
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(20, 24, 30)"
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1100, "height": 800})
+
+
+def test_rules_are_banned_and_downloaded(page):
+    page.goto(address("rules", relation="grandparent", sort="confidence"))
+    page.locator(f"[data-edit=ban][data-rule='{BANNED}']").click()
+    page.reload()
+    assert page.locator("[data-edits-text]").inner_text() == "1 banned, 0 pinned"
+    with page.expect_download() as waited:
+        page.locator("[data-edits] button").first.click()
+    text = waited.value.path().read_text(encoding="utf-8")
+    assert waited.value.suggested_filename == "family-edited.rules"
+    rules = [line for line in text.splitlines() if not line.startswith("#")]
+    assert len(rules) == 5
+    assert BANNED not in rules
+    assert f"# banned: {BANNED}" in text
+
+
+def test_a_rule_has_right_and_wrong_examples(page):
+    page.goto(address("rule", text="parent(X,Y) <- married(X,Z) & parent(Z,Y)"))
+    assert page.locator(".examples").first.locator(".path").count() > 0
+    assert "confidence" in page.locator(".figures").inner_text()
+
+
+def test_a_review_survives_a_kill(page, run_folder):
+    file = run_folder.with_name("family.review.tsv")
+    first = Server(str(run_folder))
+    try:
+        page.goto("about:blank")
+        page.problems.clear()
+        page.goto(f"{first.address}{address('review')}")
+        assert page.locator("[data-queue] > li").count() > 3
+        for key, verdict in (("a", "accept"), ("r", "reject"), ("s", "skip")):
+            place = page.locator("li.current")
+            handle = place.element_handle()
+            page.keyboard.press(key)
+            page.wait_for_function(
+                "([item, verdict]) => item.dataset.decision === verdict", arg=[handle, verdict]
+            )
+        first.kill()
+        kept = file.read_text(encoding="utf-8").splitlines()[1:]
+        assert [line.split("\t")[0] for line in kept] == ["accept", "reject", "skip"]
+        second = Server(str(run_folder))
+        try:
+            page.goto(f"{second.address}{address('review')}")
+            decided = page.locator("[data-queue] > li").evaluate_all(
+                "all => all.map(i => i.dataset.decision)"
+            )
+            assert sorted(filter(None, decided)) == ["accept", "reject", "skip"]
+            assert decided[0] == ""
+            with page.expect_download() as waited:
+                page.locator("a[download]").first.click()
+            exported = waited.value.path().read_text(encoding="utf-8").splitlines()
+            assert len(exported) == 2
+            page.locator("li[data-decision=accept] button[value=undo]").click()
+            page.wait_for_function("document.querySelectorAll('li[data-decision=accept]').length === 0")
+            assert not re.search("^accept", file.read_text(encoding="utf-8"), re.MULTILINE)
+        finally:
+            second.kill()
+    finally:
+        first.kill()
+        file.unlink(missing_ok=True)
+        page.problems[:] = [p for p in page.problems if "127.0.0.1" not in p]
+
+
+def test_pages_work_without_a_browser(client):
+    """Every view answers, and errors are pages for those who read pages."""
+    for view in ("", "question", "rules", "review"):
+        assert client.get(f"/runs/family/{view}".rstrip("/")).status_code == 200
+    assert client.get("/api").status_code == 200
+    missing = client.get(address("entity", name="grandpa11"), headers={"Accept": "text/html"})
+    assert missing.status_code == 404
+    assert missing.headers["content-type"].startswith("text/html")
+    assert "name=grandpa1" in missing.text
+    for text in (HTML, HEBREW):
+        answer = client.get(address("entity", name=text)).text
+        assert "<script>document" not in answer
+        assert "<img" not in answer
