@@ -1,5 +1,6 @@
 """Evidence besides chains takes part in a whole fit: learned, chosen, saved, explained, moved."""
 
+import json
 import math
 
 import numpy as np
@@ -7,6 +8,11 @@ import pytest
 
 import rnnlogic as rl
 from rnnlogic.config import override
+from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.learning.compact.compact import compact_paths
+from rnnlogic.learning.compact.levels import frontier, model_at
+from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.rules.evidence import IDS
@@ -30,6 +36,8 @@ def test_every_kind_of_evidence_is_a_rule_with_a_weight(fitted):
     texts = {rule.text for rule in model.rules()}
     assert "parent(X,Y) <- @linked(X,Y)" in texts
     assert "parent^-1(X,Y) <- @frequent(X,Y)" in texts
+    words = {rule.label for rule in model.rules()}
+    assert "parent(X,Y) <- another relation leads from X to Y already" in words
 
 
 def test_a_loaded_model_answers_as_the_fitted_one(fitted):
@@ -58,8 +66,6 @@ def test_explanations_with_evidence_sum_to_the_score(fitted):
 def test_the_choice_leaves_the_better_settings(tmp_path):
     settings = override(tiny_config(), [*ON, "choice.weight_decay=true", "choice.facts=20"])
     model = rl.RNNLogic(settings).fit(family(), run=tmp_path / "run")
-    import json
-
     records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     (choice,) = [record for record in records if record["stage"] == "choice"]
     first = {name: mrr for name, mrr in choice["tried"].items() if name.endswith(", 100")}
@@ -72,10 +78,22 @@ def test_the_choice_leaves_the_better_settings(tmp_path):
     assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
 
 
+def test_compact_models_keep_evidence_and_answer_as_they_were_judged(fitted):
+    model, _ = fitted
+    full, dataset = model.learned, model.dataset
+    teacher = teacher_of(full, dataset, override(tiny_config(), ["compact.enabled=true"]))
+    paths, kept = compact_paths(teacher, 1), set()
+    for level in frontier(paths, points=4):
+        ids, weights = model_at(paths, level, len(full.rules))
+        report = evaluate(full.predictor.reduced(full.rules[ids], weights), dataset, "valid")
+        assert report.metrics()["mrr"] == pytest.approx(level.mrr)
+        kept |= set(ids[full.rules.are_evidence[ids]].tolist())
+    assert kept
+    assert (full.support[sorted(kept)] == 0).any(), "what speaks against an answer needs no support"
+
+
 def test_links_are_hidden_as_validation_facts_tell():
     train = [(i, 0, i + 1) for i in range(0, 200, 2)] + [(i, 1, i + 1) for i in range(0, 200, 2)]
-    from rnnlogic.data.graph import Graph
-
     graph = Graph.from_triples(train, 260, 2)
     queries = training_queries(graph, None, 0)
     apart = np.array([(i, 0, i + 3) for i in range(40)], np.int32)

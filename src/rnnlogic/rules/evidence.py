@@ -46,6 +46,12 @@ def is_evidence(body: tuple[int, ...]) -> bool:
     return len(body) == 1 and body[0] <= FIRST
 
 
+def makes_candidates(body: tuple[int, ...]) -> bool:
+    """Whether a body reaches answers by itself; what is linked only speaks about answers found otherwise."""
+    kind = kind_of(body[0]) if is_evidence(body) else None
+    return kind is None or kind.switch != "negative_evidence"
+
+
 def ids_of(switches: set[str]) -> list[int]:
     """The ids that some switches add, in order."""
     return [IDS[kind.name] for kind in KINDS if kind.switch in switches]

@@ -72,11 +72,16 @@ def format_rule(
 ) -> str:
     """Write a rule as text that `parse_rule` reads back.
 
-    `labels` gives the names that people see, such as `place of death(X,Y)`, which cannot be read back.
+    `labels` gives the names that people see, such as `place of death(X,Y)`, and named evidence in words;
+    neither can be read back.
     """
     used = (rule.head,) if is_evidence(rule.body) else (rule.head, *rule.body)
     if not all(0 <= relation < 2 * vocab.num_relations for relation in used):
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
+    evidence = kind_of(rule.body[0]) if is_evidence(rule.body) else None
+    if labels and evidence is not None:
+        variables = "" if style == "short" else "(X,Y)"
+        return f"{_relation_text(rule.head, vocab, labels)}{variables} <- {evidence.sentence}"
     if style == "short":
         body = " & ".join(_relation_text(relation, vocab, labels) for relation in rule.body)
         return f"{_relation_text(rule.head, vocab, labels)} <- {body or TRUE}"
