@@ -2,20 +2,25 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rnnlogic as rl
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.config import override
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.compact.compact import compact_paths
 from rnnlogic.learning.compact.levels import frontier, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
+from rnnlogic.learning.evidence import chosen_config
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.base import Task, predictor_class
 from rnnlogic.rules.evidence import IDS
+from rnnlogic.rules.patterns import Banned
 from tests.family import family, tiny_config
 
 ON = ["evidence.negative_evidence=learned", "evidence.constants=true", "evidence.prior=true", "em.rounds=1"]
@@ -76,6 +81,19 @@ def test_the_choice_leaves_the_better_settings(tmp_path):
         mrr for name, mrr in choice["tried"].items() if name.startswith(f"{kept},")
     )
     assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_only_chains_are_used_where_validation_facts_cannot_tell(fitted, is_late):
+    model, _ = fitted
+    data, config = model.dataset, override(tiny_config(), ON)
+    if not is_late:
+        data = replace(data, valid=data.valid[:0])
+    cuts = []
+    budget = Budget(0.0, lambda *cut: cuts.append(cut)) if is_late else UNLIMITED
+    task = Task(data, model.learned.rules, config, 1, budget=budget)
+    assert not chosen_config(task, predictor_class("rnnlogic"), Banned((), data.vocab)).evidence.switches
+    assert [stage for stage, _ in cuts] == ["choice"] * is_late
 
 
 def test_compact_models_keep_evidence_and_answer_as_they_were_judged(fitted):

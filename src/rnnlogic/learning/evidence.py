@@ -27,7 +27,8 @@ from rnnlogic.rules.ruleset import RuleSet
 
 SHARE = 0.3  # of the time for weights, under a budget
 # What may be switched off, tried in this order; what is off in the settings stays off.
-FEWER = ((), ("constants",), ("prior",), ("constants", "prior"), ("negative_evidence", "constants", "prior"))
+ALL = "negative_evidence", "constants", "prior"
+FEWER = ((), ALL, ("constants",), ("prior",), ("constants", "prior"))
 
 
 def evidence_rules(graph: Graph, config: Config, banned: Banned) -> RuleSet:
@@ -67,18 +68,24 @@ class _Trial(NamedTuple):
 
 
 def chosen_config(task: Task, predictor: type[Predictor], banned: Banned) -> Config:
-    """The settings with the evidence and the weight decay that are best on validation facts."""
+    """The settings with the evidence and the weight decay that are best on validation facts.
+
+    Where these cannot tell, because there are none or no time is left to ask them, only chains are used.
+    """
     config, started = task.config, time.perf_counter()
     choice = config.choice
-    is_open = (choice.evidence and config.evidence.switches) or choice.weight_decay
-    if not is_open or not len(task.dataset.valid):
+    is_open = choice.evidence and bool(config.evidence.switches)
+    if not is_open and not choice.weight_decay:
         return config
+    if not len(task.dataset.valid):
+        return _without(config, ALL) if is_open else config
     task.progress("choice", 0, 1)
     budget = task.budget.share(SHARE)
     trial = _trial(replace(task, budget=budget, may_fail=True), predictor, banned)
     tried: dict[str, float] = {}
-    if choice.evidence and config.evidence.switches:
+    if is_open:
         config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
+        config = config if len(tried) > 1 else _without(config, ALL)
     if choice.weight_decay:
         usual = config.predictor.weight_decay
         decays = [changed(config, {"predictor": {"weight_decay": usual * f}}) for f in choice.factors]
