@@ -23,8 +23,9 @@ from rnnlogic.base.settings import (
     read_values,
 )
 from rnnlogic.generator.settings import GeneratorSettings
+from rnnlogic.grounding.evidence.settings import EvidenceSettings
 from rnnlogic.learning.compact.settings import CompactSettings
-from rnnlogic.learning.settings import EMSettings, FinalSettings
+from rnnlogic.learning.settings import ChoiceSettings, EMSettings, FinalSettings
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.table import PredictorGroups, entry
 
@@ -87,6 +88,8 @@ class Config(PredictorGroups, Basics):
     generator: GeneratorSettings = GeneratorSettings()
     em: EMSettings = EMSettings()
     final: FinalSettings = FinalSettings()
+    evidence: EvidenceSettings = EvidenceSettings()
+    choice: ChoiceSettings = ChoiceSettings()
     compact: CompactSettings = CompactSettings()
 
     @property

@@ -25,6 +25,8 @@ SETTINGS = {
     "mine": {"fanout": 15, "facts_per_relation": 60, "queries_per_relation": 40, "candidates": 300},
     "predictor": {"feature": "log1p", "weight_decay": 10.0, "steps": 12, "queries_per_relation": 200},
     "compact": {"enabled": False},
+    "evidence": {"negative_evidence": "off", "constants": False, "prior": False},
+    "choice": {"evidence": False, "weight_decay": False},
     "paths": {"per_relation_eta": False},  # as when these were recorded
     "plus": {"epochs": 2, "dim": 8, "hidden": 16, "queries_per_relation": 60, "keep": 40},
 }

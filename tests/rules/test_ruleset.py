@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.evidence import FIRST
 from rnnlogic.rules.rule import Rule
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 
 VOCAB = Vocab((), ("friend", "hobby"))
 relations = st.integers(0, 3)
@@ -136,3 +137,10 @@ def test_from_text_names_the_line():
         RuleError, match=r"^line 4, column 8: unknown relation 'hoby'; did you mean 'hobby'\?"
     ):
         RuleSet.from_text("friend <- friend^-1\n\n# note\nhobby<-hoby", VOCAB)
+
+
+@pytest.mark.parametrize("body", [[-1], [-9], [FIRST, 0], [0, FIRST]])
+def test_steps_that_stand_for_nothing_are_refused(body):
+    arrays = {"heads": np.zeros(1, np.int32), "body": np.array(body, np.int32)}
+    with pytest.raises(RuleError, match="damaged"):
+        unpack_rules(arrays | {"body_ptr": np.array([0, len(body)])})

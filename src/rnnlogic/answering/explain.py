@@ -17,8 +17,10 @@ from rnnlogic.answering.explaining.scores import all_scores, as_fact, rank_of, s
 from rnnlogic.answering.explaining.walks import facts_of, labelled_facts, named_facts, shown_paths
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.grounding.evidence.constants import constant_rules
 from rnnlogic.predictors.base import AnswerScorer, Contributions
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.evidence import is_evidence, kind_of
+from rnnlogic.rules.rule import Rule, format_constants, format_rule
 
 __all__ = [
     "DETAILED",
@@ -116,7 +118,7 @@ def _explain(
         rank_of(scores, tail, known.neighbours(head, relation)),
         rank_of(scores, tail, np.empty(0, np.int32)),
         is_known,
-        _contributions(vocab, scorer, parts),
+        _contributions(graph, vocab, scorer, parts, question),
         parts.rest,
         parts.kind,
         None if probability is None else probability(*question),
@@ -124,14 +126,33 @@ def _explain(
     )
 
 
-def _contributions(vocab: Vocab, scorer: AnswerScorer, parts: Contributions) -> tuple[Contribution, ...]:
+def _contributions(
+    graph: Graph, vocab: Vocab, scorer: AnswerScorer, parts: Contributions, question: Question
+) -> tuple[Contribution, ...]:
     """The parts as rules with names, the strongest first."""
     found = []
     for i in np.argsort(-np.abs(parts.values), kind="stable"):
         rule, phi = scorer.rules[int(parts.rule[i])], None if parts.phi is None else float(parts.phi[i])
-        numbers = float(parts.weight[i]), int(parts.count[i]), float(parts.values[i])
-        found.append(Contribution(format_rule(rule, vocab), *numbers, (), phi, rule))
+        numbers = float(parts.weight[i]), max(int(parts.count[i]), 0), float(parts.values[i])
+        because = _because(graph, vocab, rule, question)
+        found.append(Contribution(format_rule(rule, vocab), *numbers, (), phi, rule, because))
     return tuple(found)
+
+
+def _because(graph: Graph, vocab: Vocab, rule: Rule, question: Question) -> tuple[str, ...]:
+    """The rules with constants that a kind of evidence sums up, with their figures."""
+    kind = kind_of(rule.body[0]) if is_evidence(rule.body) else None
+    if kind is None or kind.switch != "constants":
+        return ()
+    head, relation, tail = question
+    if kind.name.endswith("head"):
+        found, variable = constant_rules(graph, head, relation, tail), "X"
+    else:
+        found, variable = constant_rules(graph, tail, graph.inverse(relation), head), "Y"
+    return tuple(
+        f"{format_constants(one[:2], one[2:4], vocab, variable)}: {one.support:,} of {one.holders:,} others"
+        for one in found[: 1 if kind.name.startswith("kind_") else None]
+    )
 
 
 def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed: int | None) -> set[Rule]:

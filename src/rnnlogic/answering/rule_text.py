@@ -10,6 +10,7 @@ from rnnlogic.answering.listing import RuleInfo
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.mining.alike import alike_rules
+from rnnlogic.rules.evidence import MARK
 from rnnlogic.rules.rule import Rule, format_rule, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -60,13 +61,18 @@ def rule_lines(
 
 
 def figures_words(rule: RuleInfo) -> list[str]:
-    """The figures of a rule in words: on the training facts, then what it decided on validation facts."""
+    """The figures of a rule in words: on the training facts, then what it decided on validation facts.
+
+    Named evidence joins no pairs, so it has only a weight.
+    """
     about = "" if rule.share == 1 else "about "
-    words = [
-        f"weight {rule.weight:.3g}, confidence {about}{rule.confidence:.2f} ({about}{rule.support:,} of"
-        f" {numbered(rule.predictions, 'pair')}), PCA {about}{rule.pca_confidence:.2f},"
-        f" coverage {about}{rule.head_coverage:.2f}"
-    ]
+    words = [f"weight {rule.weight:.3g}"]
+    if not rule.text.rpartition(" <- ")[2].startswith(MARK):
+        words[0] += (
+            f", confidence {about}{rule.confidence:.2f} ({about}{rule.support:,} of"
+            f" {numbered(rule.predictions, 'pair')}), PCA {about}{rule.pca_confidence:.2f},"
+            f" coverage {about}{rule.head_coverage:.2f}"
+        )
     if rule.decided:
         words.append(f"right in {rule.right:,} of {numbered(rule.decided, 'first place')} it decided")
     return words

@@ -63,11 +63,14 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
             f"learned with {_some(source.relations)}, and names must be the same"
         )
     rules = learned.rules
-    lost = np.append(0, np.cumsum(ids[rules.body] < 0))
+    lost = np.append(0, np.cumsum((ids[rules.body] < 0) & (rules.body >= 0)))
     kept = (ids[rules.heads] >= 0) & (lost[rules.body_ptr[1:]] == lost[rules.body_ptr[:-1]])
     left = rules.filter(kept)
     move = Move(
-        kept, RuleSet(ids[left.heads], left.body_ptr, ids[left.body]), ids, target.vocab.num_relations
+        kept,
+        RuleSet(ids[left.heads], left.body_ptr, np.where(left.body < 0, left.body, ids[left.body])),
+        ids,
+        target.vocab.num_relations,
     )
     figures = {name: getattr(learned, name)[kept] for name in FIGURES}
     there, here = set(target.vocab.relations), set(source.relations)

@@ -83,6 +83,8 @@ def export(
     _check_options(target, relation, head, facts)
     model = load_model(run, ids=ids)
     dataset, table = model.dataset, weighted_rules(model, relation, top)
+    if target.value not in ("text", "jsonl"):
+        table = _only_chains(table)
     if not len(table):
         raise RNNLogicError(f"{run}: there are no rules for {relation or 'any relation'}")
     if target.endswith("-ranking"):
@@ -126,6 +128,18 @@ def weighted_rules(model: RNNLogic, relation: str | None, top: int | None) -> Ru
     learned, vocab = model.learned, model.dataset.vocab
     table = RuleTable(learned.rules, {WEIGHT: learned.weights.tolist()})
     return table.heaviest(None if relation is None else vocab.relation_id(relation), top)
+
+
+def _only_chains(table: RuleTable) -> RuleTable:
+    """The table without named evidence, which only our own formats can hold; a note says how much that is."""
+    named = table.rules.are_evidence.tolist()
+    if any(named):
+        typer.echo(
+            f"note: {sum(named):,} rules are named evidence (such as @linked) and are left out: only text "
+            "and jsonl can hold them; without them answers may rank differently",
+            err=True,
+        )
+    return table.take([i for i, is_named in enumerate(named) if not is_named])
 
 
 def _check_options(target: Target, relation: str | None, head: str | None, facts: Path | None) -> None:

@@ -130,6 +130,16 @@ def evaluate(
     )
 
 
+def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArray[np.float64]:
+    """Expected reciprocal ranks of the answers of some facts, both sides, by training facts."""
+    asked = _queries(facts, "both", dataset.vocab.num_relations)
+    by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None
+    size = max(QUERIES if by_reach else 1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
+    shared = _Shared(scorer, dataset.graph("train"), KnownAnswers(dataset.graph("all")), None, by_reach)
+    chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
+    return query_metrics(Ranks.concatenate(list(_ranked(chunks, shared, dataset.vocab))))["mrr"]
+
+
 def _evaluate_in_time(
     asked: Callable[..., Report], facts: int, negatives: int | None, seed: int, budget: Budget
 ) -> Report:

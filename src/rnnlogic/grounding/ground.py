@@ -20,10 +20,13 @@ from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.candidates import Candidates, Scored
+from rnnlogic.grounding.evidence.counting.kernels import Items
+from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.sampling import kernels as sampled
 from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.trie import Trie, build_trie
+from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
@@ -108,7 +111,9 @@ class _Ready(NamedTuple):
 
     ids: NDArray[np.int64]  # [k] ascending
     trie: Trie
+    place: NDArray[np.int64]  # [chains] position among the ids, in the order of the trie
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
+    evidence: Source | None  # named evidence, if any of the rules is
 
 
 class Batch(NamedTuple):
@@ -133,8 +138,9 @@ class Grounder:
     """Rules prepared for one graph.
 
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
-    (head, relation, hidden) is hidden in both directions while its own query is grounded. On large graphs
-    a budget bounds the work of a query; counts are then right on average.
+    (head, relation, hidden) is hidden in both directions while its own query is grounded; -2 - answer
+    hides all links between head and answer, by any relation. On large graphs a budget bounds the work of a
+    query; counts are then right on average.
     """
 
     def __init__(
@@ -158,6 +164,7 @@ class Grounder:
         budget = budget or default_budget(graph)
         self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
+        self._items: Items | None = None  # found when named evidence first needs them
 
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
@@ -194,7 +201,19 @@ class Grounder:
 
     def ready(self, relation: int) -> _Ready:
         """The rules of a relation as a trie; built once."""
-        return self._ready.get(relation, lambda: _prepare(self.graph, self.rules, relation))
+        return self._ready.get(relation, lambda: self._prepare(relation))
+
+    def _prepare(self, relation: int) -> _Ready:
+        ids = self.rules.by_head(relation)
+        bodies = [self.rules[int(i)].body for i in ids]
+        named = np.array([is_evidence(body) for body in bodies], bool)
+        chains, places = [bodies[i] for i in np.flatnonzero(~named)], np.flatnonzero(~named)
+        trie, source = build_trie(chains), None
+        if named.any():
+            self._items = self._items or find_items(self.graph)
+            of_kind = {bodies[i][0]: int(i) for i in np.flatnonzero(named)}
+            source = Source.of(self.graph, self._items, relation, of_kind)
+        return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source)
 
     def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:
         """The queries in units of work for `ground_batch`, large ones first."""
@@ -223,49 +242,29 @@ class Grounder:
 
     def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
-        ids, trie, dtype = self.ready(batch.relation)
+        ids, trie, place, dtype, evidence = self.ready(batch.relation)
         if self.budget is not None:
-            return self._ground_within(batch, ids, trie, self.budget)
-        if dtype == np.float64:
-            self._refuse_overflow(batch, trie)
-            dtype = np.dtype(np.int64)
-        entity, count, ptr = self._count(batch, trie, dtype, self._chunk_results)
+            entity, count, ptr, cuts = self._count_within(batch, trie, self.budget)
+        else:
+            if dtype == np.float64:
+                self._refuse_overflow(batch, trie)
+                dtype = np.dtype(np.int64)
+            (entity, count, ptr), cuts = self._count(batch, trie, dtype, self._chunk_results), NO_CUTS
         if len(ptr) == 0:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
+        found = Walked(place, ptr, entity, count)
+        if evidence is not None:
+            found = evidence.added(self.graph, found, batch.heads, batch.hidden)
+        place, ptr, entity, count = found
         queries, entities = (batch.positions, batch.heads), self.graph.num_entities
-        return [Grounding(batch.relation, *queries, ids, trie.body, ptr, entity, count, entities)]
+        return [Grounding(batch.relation, *queries, ids, place, ptr, entity, count, entities, cuts)]
 
-    def _ground_within(
-        self, batch: Batch, ids: NDArray[np.int64], trie: Trie, budget: Budget
-    ) -> list[Grounding]:
-        graph, relation, inverse = self.graph, batch.relation, self.graph.inverse(batch.relation)
-        entity, count, ptr, cuts = sampled.ground_within(
-            graph.arrays,
-            trie,
-            batch.heads,
-            batch.hidden,
-            relation,
-            inverse,
-            np.zeros(graph.num_entities),
-            self._chunk_results,
-            budget,
-        )
-        if len(ptr) == 0:
-            return [part for half in batch.halves() for part in self._ground_within(half, ids, trie, budget)]
-        return [
-            Grounding(
-                relation,
-                batch.positions,
-                batch.heads,
-                ids,
-                trie.body,
-                ptr,
-                entity,
-                count,
-                graph.num_entities,
-                cuts,
-            )
-        ]
+    def _count_within(
+        self, batch: Batch, trie: Trie, budget: Budget
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        relation, inverse = batch.relation, self.graph.inverse(batch.relation)
+        sums, asked = np.zeros(self.graph.num_entities), (batch.heads, batch.hidden, relation, inverse)
+        return sampled.ground_within(self.graph.arrays, trie, *asked, sums, self._chunk_results, budget)
 
     def _count(
         self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
@@ -304,12 +303,6 @@ def _results(parts: list[Grounding]) -> int:
 
 def _candidates(parts: list[Scored]) -> int:
     return sum(len(part.entity) for part in parts)
-
-
-def _prepare(graph: Graph, rules: RuleSet, relation: int) -> _Ready:
-    ids = rules.by_head(relation)
-    bodies = [rules[int(i)].body for i in ids]
-    return _Ready(ids, build_trie(bodies), _count_dtype(graph, bodies))
 
 
 def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:

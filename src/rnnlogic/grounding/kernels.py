@@ -2,7 +2,8 @@
 
 Each works on one head relation and one batch of queries. The outer loop walks the trie, the inner loop the
 batch, so the rows of one relation stay in cache. A query's own fact (head, relation, hidden tail) is left out
-in both directions; a hidden tail of -1 hides nothing.
+in both directions; a hidden tail of -1 hides nothing. A hidden tail below -1 stands for the tail -2 - hidden:
+then no step leads directly from the head to that tail, or back, by any relation.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np
 @compiled
 def hidden_edge(step: int, relation: int, inverse: int, head: int, hidden: int) -> tuple[int, int]:
     """Source and target of the edge that this step must not use; (-1, -1) for none."""
+    if hidden < -1:
+        return head, -2 - hidden
     if hidden >= 0:
         if step == relation:
             return head, hidden
@@ -67,6 +70,7 @@ def _step(
     step: int,
     hidden_from: int,
     hidden_to: int,
+    both_ways: bool,
     stack: NDArray[np.int32],
     stack_count: NDArray[Any],
     lo: int,
@@ -85,7 +89,10 @@ def _step(
         for edge in range(first, last):
             tail = graph.tails[edge]
             stack[end], stack_count[end] = tail, stack_count[lo]
-            end += entity != hidden_from or tail != hidden_to
+            is_hidden = (entity == hidden_from and tail == hidden_to) or (
+                both_ways and entity == hidden_to and tail == hidden_from
+            )
+            end += not is_hidden
         return end
     tails, direct = graph.tails, graph.direct
     for i in range(lo, hi):
@@ -97,6 +104,8 @@ def _step(
         for edge in range(first, last):
             tail = tails[edge]
             if entity == hidden_from and tail == hidden_to:
+                continue
+            if both_ways and entity == hidden_to and tail == hidden_from:
                 continue
             before = sums[tail]
             stack[end] = tail
@@ -146,9 +155,8 @@ def ground_counts(
                 if lo < hi:
                     hidden_from, hidden_to = hidden_edge(step, relation, inverse, heads[q], hidden[q])
                     stack, stack_count = room(stack, stack_count, place, slack)
-                    place = _step(
-                        graph, step, hidden_from, hidden_to, stack, stack_count, lo, hi, place, sums
-                    )
+                    edge = hidden_from, hidden_to, hidden[q] < -1
+                    place = _step(graph, step, *edge, stack, stack_count, lo, hi, place, sums)
             span[depth, queries] = place
         first, last = span[depth, 0], span[depth, queries]
         if ends >= 0:
@@ -165,10 +173,15 @@ def ground_counts(
 
 @compiled
 def _feature(count: Any, feature: int) -> float:
-    """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`."""
+    """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`.
+
+    Named evidence gives its values as negative counts: they are not changed.
+    """
+    if count < 0:
+        return -float(count)
     if feature != 1:
         return float(count) if feature == 0 else 1.0
-    return float(_LOG1P[count]) if count < len(_LOG1P) else float(np.log1p(float(count)))
+    return float(_LOG1P[int(count)]) if count < len(_LOG1P) else float(np.log1p(float(count)))
 
 
 @compiled

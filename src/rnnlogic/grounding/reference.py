@@ -27,7 +27,7 @@ def ground_counts(
     cells = []  # per body, per query: entity -> number of walks
     for body in bodies_of(trie):
         for head, tail in zip(heads.tolist(), hidden.tolist(), strict=True):
-            own_fact = {(head, relation, tail), (tail, inverse, head)} if tail >= 0 else set()
+            own_fact = hidden_facts(graph, head, relation, inverse, tail)
             cells.append(walk_counts(graph, head, body, own_fact))
     ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
     if ptr[-1] > limit and len(heads) > 1:
@@ -50,6 +50,18 @@ def walk_counts(
                     following[tail] = following.get(tail, 0) + count
         reached = following
     return reached
+
+
+def hidden_facts(
+    graph: GraphArrays, head: int, relation: int, inverse: int, hidden: int
+) -> set[tuple[int, int, int]]:
+    """The facts that no walk of a query may use."""
+    if hidden >= 0:
+        return {(head, relation, hidden), (hidden, inverse, head)}
+    if hidden == -1:
+        return set()
+    tail, links = -2 - hidden, range(len(graph.relation_rows) - 1)
+    return {(a, r, b) for r in links for a, b in ((head, tail), (tail, head))}
 
 
 def tails_of(graph: GraphArrays, relation: int, head: int) -> list[int]:

@@ -68,6 +68,8 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
     for i in np.flatnonzero(banned.mask(pinned)):
         raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and banned; remove one of the two")
     pinned = banned.keep(given.rules) | pinned
+    if config.generate:  # the settings add named evidence to generated rules
+        pinned = pinned.filter(~pinned.are_evidence)
     if not config.generate and not len(pinned):
         raise RuleError("no rules to learn weights for: give some (--rules FILE) or drop --no-generate")
     if config.generate:

@@ -27,6 +27,7 @@ from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round, relations_with_facts
+from rnnlogic.learning.evidence import with_evidence
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.preliminary import STAGE as FIRST
 from rnnlogic.learning.result import (
@@ -148,23 +149,13 @@ class _Job:
 
     def learned(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
         """A predictor fitted on rules, and figures of those it uses."""
-        config, graph, started = self.config, self.dataset.graph("train"), time.perf_counter()
-        known = None if config.generate else self.edits.weights
-        predictor = self.predictor.fit(
-            Task(
-                self.dataset,
-                rules,
-                config,
-                self.threads,
-                self.embedding,
-                known,
-                self.progress,
-                self.note,
-                self.kept,
-                self.budget.share(WEIGHTS),
-                self.first is not None,
-            )
-        )
+        config, graph = self.config, self.dataset.graph("train")
+        task = self.task(rules)
+        if config.generate:
+            task = with_evidence(task, self.predictor, self.edits.banned)
+            log_prior = np.append(log_prior, np.full(len(task.rules) - len(rules), np.nan))
+        started, rules = time.perf_counter(), task.rules
+        predictor = self.predictor.fit(task)
         self.note("weights", started, rules=len(rules))
         used = predictor.rules
         places = np.arange(len(rules)) if used == rules else np.array([rules.index(rule) for rule in used])
@@ -172,6 +163,13 @@ class _Job:
         tick = partial(self.progress, "rule figures")
         statistics = rule_statistics(graph, used, queries, self.threads, tick, self.budget.share(COMPACT / 2))
         return Learned(predictor, log_prior[places], statistics.support, statistics.confidence)
+
+    def task(self, rules: RuleSet) -> Task:
+        """What the predictor learns from."""
+        known = None if self.config.generate else self.edits.weights
+        told, budget = (self.progress, self.note, self.kept), self.budget.share(WEIGHTS)
+        given = self.threads, self.embedding, known
+        return Task(self.dataset, rules, self.config, *given, *told, budget, self.first is not None)
 
     def kept(self, stage: str, make: Callable[[], Arrays]) -> Arrays:
         """The result of a stage: from the store, or made now and kept there."""

@@ -83,6 +83,10 @@ def amie_statistics(
 
     With `starts`, ascending entities, only pairs (x, y) with x among them are counted.
     """
+    named = rules.are_evidence
+    if named.any():
+        chains = amie_statistics(graph, rules.filter(~named), threads, examples, tick, starts)
+        return _spread(chains, ~named, graph, rules)
     entities = np.arange(graph.num_entities) if starts is None else starts
     order, bodies, ptr = by_body(rules)
     heads = rules.heads[order]
@@ -112,6 +116,18 @@ def amie_statistics(
     back = np.argsort(order)
     facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
     return AmieStatistics(predictions[back], support[back], pca[back], facts, pairs[back])
+
+
+def _spread(
+    found: AmieStatistics, are_chains: NDArray[np.bool_], graph: Graph, rules: RuleSet
+) -> AmieStatistics:
+    """Statistics of chains among rules, some of which are named evidence: that has no pairs of its own."""
+    predictions, support, pca = counts = np.zeros((3, len(rules)), np.int64)
+    counts[:, are_chains] = found.predictions, found.support, found.pca_predictions
+    pairs = np.full((len(rules), *found.pairs.shape[1:]), -1, np.int32)
+    pairs[are_chains] = found.pairs
+    facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
+    return AmieStatistics(predictions, support, pca, facts, pairs)
 
 
 def with_statistics(

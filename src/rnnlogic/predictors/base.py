@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,6 +134,7 @@ class Move(NamedTuple):
 class Predictor(AnswerScorer):
     """A fitted predictor. Its fields are what it has learned."""
 
+    uses_evidence: ClassVar[bool] = False  # whether rules may be named evidence
     rules: RuleSet
     weights: Weights  # one number per rule, by which people sort them
     feature: Feature

@@ -65,7 +65,7 @@ def matches(pattern: Rule, rules: RuleSet) -> NDArray[np.bool_]:
 
 def is_open(pattern: Rule) -> bool:
     """Whether a pattern describes more than one rule."""
-    return min(pattern.head, *pattern.body, 0) < 0
+    return any(step in (ANY, GAP) for step in (pattern.head, *pattern.body))
 
 
 def mirror_image(pattern: Rule, vocab: Vocab) -> Rule:
@@ -96,6 +96,6 @@ def _bodies_match(steps: tuple[int, ...], bodies: NDArray[np.int32]) -> NDArray[
         if step == GAP:
             reached = np.logical_or.accumulate(reached, axis=1)
         else:
-            reached[:, 1:] = reached[:, :-1] & ((bodies == step) | (step == ANY))
+            reached[:, 1:] = reached[:, :-1] & ((bodies == step) | ((step == ANY) & (bodies >= 0)))
             reached[:, 0] = False
     return reached[:, -1]

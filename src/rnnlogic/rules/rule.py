@@ -6,7 +6,8 @@
     name  = ( word | quoted ) { "^-1" }
 
 A word consists of letters, digits and `_ . / : # + -`. Any other relation name is a JSON string in double
-quotes. The body `true` is the empty walk: X = Y. A `#` between tokens starts a comment. In a pattern, `*`
+quotes. The body `true` is the empty walk: X = Y. A body `@linked` is named evidence
+(see `evidence.py`), not a chain. A `#` between tokens starts a comment. In a pattern, `*`
 stands for any relation and `...` for any steps; next to other steps, `...` needs the short form.
 """
 
@@ -20,6 +21,7 @@ from typing import Literal, NamedTuple
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.raw import printable
 from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.evidence import FIRST, IDS, MARK, is_evidence, kind_of
 
 TRUE = "true"
 DOTS = "..."
@@ -36,6 +38,7 @@ _TOKEN_KINDS = {
     "comma": ",",
     "and": "[&∧]",
     "any": r"\*",
+    "named": MARK + r"\w*",
     "unknown": ".",
 }
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKEN_KINDS.items()), re.DOTALL)
@@ -69,10 +72,16 @@ def format_rule(
 ) -> str:
     """Write a rule as text that `parse_rule` reads back.
 
-    `labels` gives the names that people see, such as `place of death(X,Y)`, which cannot be read back.
+    `labels` gives the names that people see, such as `place of death(X,Y)`, and named evidence in words;
+    neither can be read back.
     """
-    if not all(0 <= relation < 2 * vocab.num_relations for relation in (rule.head, *rule.body)):
+    used = (rule.head,) if is_evidence(rule.body) else (rule.head, *rule.body)
+    if not all(0 <= relation < 2 * vocab.num_relations for relation in used):
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
+    evidence = kind_of(rule.body[0]) if is_evidence(rule.body) else None
+    if labels and evidence is not None:
+        variables = "" if style == "short" else "(X,Y)"
+        return f"{_relation_text(rule.head, vocab, labels)}{variables} <- {evidence.sentence}"
     if style == "short":
         body = " & ".join(_relation_text(relation, vocab, labels) for relation in rule.body)
         return f"{_relation_text(rule.head, vocab, labels)} <- {body or TRUE}"
@@ -89,6 +98,18 @@ def rule_label(rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long
     """A rule as people see it, on one line, for comments beside its text; None if that says the same."""
     label = format_rule(rule, vocab, style, labels=True)
     return None if label == format_rule(rule, vocab, style) else printable(label)
+
+
+def format_constants(head: tuple[int, int], body: tuple[int, int], vocab: Vocab, variable: str = "X") -> str:
+    """A rule with constants as text: head is (relation, answer), body (relation, entity) of a fact about X.
+
+    An entity of -1 in the body stands for any.
+    """
+    relation, answer = head
+    by, other = body
+    constant = "Z" if other < 0 else _name_text(vocab.entities[other])
+    told = _atom_text(relation, variable, _name_text(vocab.entities[answer]), vocab, False)
+    return f"{told} <- {_atom_text(by, constant, variable, vocab, False)}"
 
 
 def chain_variables(length: int) -> list[str]:
@@ -111,15 +132,22 @@ def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool)
 
 
 def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
+    evidence = kind_of(relation)
+    if evidence is not None:
+        return MARK + evidence.name
     is_inverse = relation >= vocab.num_relations
     base = vocab.inverse(relation) if is_inverse else relation
     name = vocab.relations[base]
     shown = vocab.relation_label(base) if labels else name
-    if shown != name:
-        name = shown  # for people, so without quotes
-    elif name in (TRUE, DOTS) or not _PLAIN_NAME.fullmatch(name):
-        name = json.dumps(name, ensure_ascii=False)
-    return name + INVERSE if is_inverse else name
+    text = shown if shown != name else _name_text(name)  # a label is for people, so without quotes
+    return text + INVERSE if is_inverse else text
+
+
+def _name_text(name: str) -> str:
+    """A name, quoted unless it is a plain word."""
+    if name in (TRUE, DOTS) or not _PLAIN_NAME.fullmatch(name):
+        return json.dumps(name, ensure_ascii=False)
+    return name
 
 
 class _Token(NamedTuple):
@@ -147,6 +175,8 @@ class _Parser:
         body = self.body(with_variables=bool(head.variables))
         if self.upcoming.kind != "end":
             raise self.error(self.upcoming, "expected '&' or the end of the rule")
+        if head.relation <= FIRST or (len(body) > 1 and any(atom.relation <= FIRST for atom in body)):
+            raise RuleError(f"named evidence ({MARK}...) must be the whole body of a rule\n  {self.text}")
         if not head.variables or [atom.relation for atom in body] == [GAP]:
             return Rule(head.relation, tuple(atom.relation for atom in body))
         return Rule(head.relation, self.chain(head, body))
@@ -184,14 +214,21 @@ class _Parser:
 
     def relation(self) -> int:
         token = self.upcoming
-        if token.kind not in (("word", "quoted", "any") if self.pattern else ("word", "quoted")):
+        if token.kind not in ("word", "quoted", "named", *(["any"] if self.pattern else [])):
             raise self.error(token, "expected a relation name")
         self.advance()
+        if token.kind == "named":
+            return self.evidence(token)
         relation = ANY if token.kind == "any" else self.lookup(token)
         while self.upcoming.kind == "inverse":
             self.advance()
             relation = inverse_step(relation, self.vocab)
         return relation
+
+    def evidence(self, token: _Token) -> int:
+        if token.text.removeprefix(MARK) not in IDS:
+            raise self.error(token, f"unknown evidence; known are {', '.join(IDS)}", found=False)
+        return IDS[token.text.removeprefix(MARK)]
 
     def lookup(self, token: _Token) -> int:
         try:

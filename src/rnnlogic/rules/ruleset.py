@@ -15,11 +15,12 @@ from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.evidence import FIRST, IDS
 from rnnlogic.rules.rule import Rule, parse_rule
 
 RULE_ARRAYS: Declaration = {  # what `pack_rules` gives
     "heads": Declared("int32", ("rules",), least=0, below="2*R"),
-    "body": Declared("int32", ("steps",), least=0, below="2*R"),
+    "body": Declared("int32", ("steps",), least=min(IDS.values()), below="2*R"),  # or named evidence
     "body_ptr": Declared("int64", ("rules+1",), points_into="body"),
 }
 
@@ -50,7 +51,7 @@ class RuleSet:
         body_ptr = np.zeros(len(distinct) + 1, dtype=np.int64)
         np.cumsum([len(rule.body) for rule in distinct], out=body_ptr[1:])
         body = np.fromiter(chain.from_iterable(rule.body for rule in distinct), np.int32, int(body_ptr[-1]))
-        if min(heads.min(initial=0), body.min(initial=0)) < 0:
+        if heads.min(initial=0) < 0 or ((body < 0) & (body > FIRST)).any():
             raise ValueError("relation ids of rules must not be negative")
         return cls(heads, body_ptr, body)
 
@@ -143,6 +144,13 @@ class RuleSet:
             raise ValueError(f"the mask must have shape ({len(self)},), one entry per rule, not {keep.shape}")
         return self._take(np.flatnonzero(keep))
 
+    @property
+    def are_evidence(self) -> NDArray[np.bool_]:
+        """Which rules [n] are named evidence."""
+        found: NDArray[np.bool_] = self.lengths == 1
+        found[found] = self.body[self.body_ptr[:-1][found]] <= FIRST
+        return found
+
     def without_trivial(self) -> RuleSet:
         """All rules except r <- r."""
         trivial = self.lengths == 1
@@ -180,7 +188,10 @@ def pack_rules(rules: RuleSet) -> Arrays:
 
 def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
     """Rules packed by `pack_rules`."""
-    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), arrays["body"].copy())
+    body, lengths = arrays["body"], np.diff(arrays["body_ptr"])
+    if np.any((body < 0) & ((body > FIRST) | (np.repeat(lengths, lengths) != 1))):
+        raise RuleError("a rule has a step that is neither a relation nor evidence: its file is damaged")
+    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), body.copy())
 
 
 def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[tuple[str, Rule]]:

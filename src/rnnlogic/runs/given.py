@@ -10,6 +10,7 @@ import numpy as np
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.given import NOTHING_GIVEN, GivenRules
+from rnnlogic.rules.evidence import FIRST
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -66,21 +67,22 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
     run = Run.open(folder)
     theirs, config = run.dataset().vocab, run.config()
     rules, weights, log_prior = read_weighted_rules(run.folder, config, theirs)
-    used = np.unique(np.concatenate([rules.heads, rules.body]))
+    used = np.unique(np.concatenate([rules.heads, rules.body[rules.body >= 0]]))
     ours = np.full(2 * theirs.num_relations, -1, np.int32)  # our id for each of theirs
     for relation in used.tolist():
         try:
             ours[relation] = vocab.relation_id(theirs.relation_name(relation))
         except UnknownNameError as error:
             raise RuleError(f"{folder}: its rules have an {error}") from None
-    moved = RuleSet(ours[rules.heads], rules.body_ptr.copy(), ours[rules.body])
+    body = np.where(rules.body < 0, rules.body, ours[rules.body])
+    moved = RuleSet(ours[rules.heads], rules.body_ptr.copy(), body)
     return GivenRules(moved, weights, log_prior, feature=config.predictor.feature)
 
 
 def rules_within(rules: RuleSet, vocab: Vocab) -> RuleSet:
     """The rules, if a vocabulary has all their relations."""
     used = np.append(rules.heads, rules.body)
-    unknown = used[(used < 0) | (used >= 2 * vocab.num_relations)]
+    unknown = used[((used < 0) & (used > FIRST)) | (used >= 2 * vocab.num_relations)]
     if len(unknown):
         raise RuleError(f"{rules!r} has relation id {unknown[0]}, which {vocab!r} does not have")
     return rules

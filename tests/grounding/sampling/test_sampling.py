@@ -18,10 +18,19 @@ from tests.grounding.test_kernels import arguments, many, same
 
 
 @many
-@given(cases(), st.integers(1, 3), st.integers(1, 4), st.integers(0, 99), st.sampled_from([4, 1 << 40]))
-def test_ground_within(case, edges, results, seed, limit):
+@given(
+    cases(),
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.integers(0, 99),
+    st.sampled_from([4, 1 << 40]),
+    st.booleans(),
+)
+def test_ground_within(case, edges, results, seed, limit, all_links):
     for relation in range(2 * case.graph.num_relations):
         args = arguments(case, relation, np.float64, limit)
+        if all_links:
+            args[3][:] = np.where(args[3] >= 0, -2 - args[3], -1)
         budget = Budget(edges, results, seed)
         found, twin = kernels.ground_within(*args, budget), reference.ground_within(*args, budget)
         if len(found[2]):

@@ -162,8 +162,10 @@ def strongest_reason(
     for question in (asked, graph.inverse(asked)):
         ends = (head, tail) if question < graph.num_relations else (tail, head)
         parts = scorer.contributions(graph, ends[0], question, ends[1])
-        if len(parts.rule):
-            rule = scorer.rules[int(parts.rule[np.argmax(parts.values)])]
+        is_chain = ~scorer.rules.are_evidence[parts.rule]
+        if is_chain.any():
+            best = np.argmax(np.where(is_chain, parts.values, -np.inf))
+            rule = scorer.rules[int(parts.rule[best])]
             if question >= graph.num_relations:
                 rule = Rule(relation, tuple(graph.inverse(step) for step in reversed(rule.body)))
             return rule, paths(graph, head, rule, tail, limit=1).paths[0]

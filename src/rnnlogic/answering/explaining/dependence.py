@@ -16,6 +16,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Fact, paths
 from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.rules.evidence import is_evidence
 
 MOST_FACTS = 8
 TRIED = 2  # facts that are tried in every step; the score is computed anew for each
@@ -118,7 +119,7 @@ class _Search:
         values = parts.values if (parts.values > 0).any() else np.abs(parts.values)
         weight: dict[Fact, float] = defaultdict(float)
         for i in np.argsort(-values, kind="stable")[:RULES]:
-            if values[i] >= 0:
+            if values[i] >= 0 and not is_evidence(self._scorer.rules[int(parts.rule[i])].body):
                 found = paths(graph, head, self._scorer.rules[int(parts.rule[i])], tail, PATHS).paths
                 for path in found:
                     for fact in set(facts_of(path, self._vocab)):

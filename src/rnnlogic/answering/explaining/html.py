@@ -201,9 +201,11 @@ def _idea(idea: Idea, shade: str, is_open: bool, vocab: Vocab) -> str:
 def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
     alike = ", alike" if is_alike else ""
-    numbers = f"weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{alike}"
+    walks = f", {numbered(rule.count, 'path')}" if rule.count else ""
+    numbers = f"weight {rule.weight:.4f}{walks}{phi}{alike}"
     words = format_rule(rule.chain, vocab, labels=True)
-    paths = "".join(f'<div class="path">{path_html(path, vocab)}</div>' for path in rule.paths)
+    paths = "".join(f'<div class="path">{bdi(line)}</div>' for line in rule.because)
+    paths += "".join(f'<div class="path">{path_html(path, vocab)}</div>' for path in rule.paths)
     return (
         f'<li><span class="value">{rule.contribution:+.4f}</span><code>{bdi(words)}</code> '
         f'<span class="figures">({numbers})</span>{paths}</li>'

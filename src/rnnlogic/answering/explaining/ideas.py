@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rnnlogic.answering.explaining.names import entity_words, fact_words, relation_words
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.evidence import FIRST, KINDS, is_evidence
 from rnnlogic.rules.rule import Rule
 
 
@@ -22,7 +23,17 @@ class Family(StrEnum):
     other_relation = "another relation says so"
     chain = "a chain of other relations"
     itself = "X is an answer of its own"
+    linked = "what is linked already"
+    often = "what is often an answer"
+    kind = "what is true of X or Y goes with the other"
     embedding = "the embedding says so"
+
+
+_OF_EVIDENCE: dict[str, Family] = {
+    "negative_evidence": Family.linked,
+    "prior": Family.often,
+    "constants": Family.kind,
+}
 
 
 class Question(NamedTuple):
@@ -36,6 +47,8 @@ class Question(NamedTuple):
 def family_of(rule: Rule, num_relations: int) -> Family:
     """The family of a rule."""
     head, body = rule
+    if is_evidence(body):
+        return _OF_EVIDENCE[KINDS[FIRST - body[0]].switch]
     inverse = head + num_relations if head < num_relations else head - num_relations
     if len(body) < 2:
         return _short(head, body, num_relations)
@@ -67,6 +80,9 @@ def sentence(family: Family, question: Question, vocab: Vocab, is_against: bool 
         Family.other_relation: f"another relation leads from {head} to {tail}",
         Family.chain: f"other relations lead from {head} to {tail}",
         Family.itself: f"{head} is an answer of its own",
+        Family.linked: f"how {head} and {tail} are linked already",
+        Family.often: f"how often {tail} is an answer of {relation}",
+        Family.kind: f"what else is true of {head} and of {tail} goes with the other",
         Family.embedding: f"the embedding itself {verb} that {said(head, tail)}",
     }
     return _capital(sentences[family])
@@ -81,5 +97,5 @@ def _short(head: int, body: tuple[int, ...], num_relations: int) -> Family:
 
 def _capital(text: str) -> str:
     """A capital for words of ours at the beginning; names stay as they are."""
-    ours = ("something ", "other ", "a ", "another ", "the ")
+    ours = ("how ", "what ", "something ", "other ", "a ", "another ", "the ")
     return text[0].upper() + text[1:] if text.startswith(ours) else text

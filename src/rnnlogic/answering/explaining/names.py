@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from rnnlogic.base.text import JOINERS
 from rnnlogic.base.text import printable as printable
 from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.evidence import kind_of
 from rnnlogic.rules.rule import Rule, chain_variables
 
 _LOCAL = re.compile(r"[a-zA-Z][\w+.-]*://.*[/#]([^/#]+)[/#]?")
@@ -44,6 +45,9 @@ def rule_words(rule: Rule, vocab: Vocab) -> str:
     """The body of a rule as words: `X isa Z and Z treats Y`."""
     if not rule.body:
         return "X and Y are the same"
+    evidence = kind_of(rule.body[0])
+    if evidence is not None:
+        return evidence.sentence
     chain = chain_variables(len(rule.body))
     steps = [
         fact_words(left, relation, right, vocab)

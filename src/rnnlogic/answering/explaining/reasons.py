@@ -49,6 +49,7 @@ class Contribution:
     paths: tuple[Path, ...]  # those without repeated entities first; empty where none were looked up
     phi: float | None  # the embedding's score of all these paths, which share their ends; None: without
     chain: Rule  # the rule as ids
+    because: tuple[str, ...] = ()  # of evidence by rules with constants: these, with their figures
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""
@@ -60,6 +61,7 @@ class Contribution:
             "count": self.count,
             "phi": self.phi,
             "contribution": self.contribution,
+            "because": list(self.because),
             "paths": [[list(fact) for fact in named_facts(path, vocab)] for path in self.paths],
             "comes_back": [comes_back(path) is not None for path in self.paths],
         }

@@ -276,7 +276,9 @@ def _rules(group: tuple[Contribution, ...], vocab: Vocab) -> Iterator[str]:
         yield f"  {rule.contribution:+9.4f}  {printable(format_rule(rule.chain, vocab, labels=True))}"
         phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
         same = ", alike" if place else ""
-        yield f"             weight {rule.weight:.4f}, {numbered(rule.count, 'path')}{phi}{same}"
+        paths = f", {numbered(rule.count, 'path')}" if rule.count else ""
+        yield f"             weight {rule.weight:.4f}{paths}{phi}{same}"
+        yield from (f"               {printable(line)}" for line in rule.because)
         for path in rule.paths:
             again = "" if comes_back(path) is None else " (comes back to where it was)"
             yield f"               {printable(path.text(vocab))}{again}"

@@ -8,6 +8,7 @@ from rnnlogic.answering.explaining.ideas import Question
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Fact, Path, paths
+from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.rule import Rule
 
 SEARCHED = 256  # walks among which those without a repeated entity are looked for
@@ -17,6 +18,8 @@ def shown_paths(
     graph: Graph, question: Question, rule: Rule, limit: int, hidden: Fact | None = None
 ) -> tuple[Path, ...]:
     """Up to `limit` walks of a rule, those that visit no entity twice first, then by entity ids."""
+    if is_evidence(rule.body):
+        return ()
     found = paths(graph, question.head, rule, question.tail, limit, hidden).paths
     if any(comes_back(path) is not None for path in found):
         found = paths(graph, question.head, rule, question.tail, max(limit, SEARCHED), hidden).paths

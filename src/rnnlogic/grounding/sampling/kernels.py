@@ -41,6 +41,7 @@ def _budget_step(
     step: int,
     hidden_from: int,
     hidden_to: int,
+    both_ways: bool,
     stack: NDArray[np.int32],
     stack_count: NDArray[np.float64],
     lo: int,
@@ -68,6 +69,8 @@ def _budget_step(
         for k in range(followed):
             tail = graph.tails[min(first + int((k + offset) * stride), last - 1)]
             if entity == hidden_from and tail == hidden_to:
+                continue
+            if both_ways and entity == hidden_to and tail == hidden_from:
                 continue
             before = sums[tail]
             stack[end] = tail
@@ -133,6 +136,7 @@ def ground_within(
                         step,
                         hidden_from,
                         hidden_to,
+                        hidden[q] < -1,
                         stack,
                         stack_count,
                         lo,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.grounding.reference import bodies_of, tails_of
+from rnnlogic.grounding.reference import bodies_of, hidden_facts, tails_of
 from rnnlogic.grounding.sampling.budget import Budget
 from rnnlogic.grounding.trie import Trie
 
@@ -56,7 +56,7 @@ def ground_within(
     cuts: dict[tuple[int, tuple[int, ...]], tuple[int, int, int]] = {}
     for body in bodies_of(trie):
         for q, (head, tail) in enumerate(zip(heads.tolist(), hidden.tolist(), strict=True)):
-            own_fact = {(head, relation, tail), (tail, inverse, head)} if tail >= 0 else set()
+            own_fact = hidden_facts(graph, head, relation, inverse, tail)
             key = _mixed(_mixed(_mixed(budget.seed, relation), head), tail)
             reached = {head: 1.0}
             for depth, step in enumerate(body):

@@ -20,25 +20,30 @@ from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, 
 from rnnlogic.learning.compact.validation import judged
 from rnnlogic.mining.statistics import rule_statistics
 
+EVIDENCE = 0.5  # what counts as the confidence of named evidence
 FRONTIER = ("rules", "mrr", "drop", "error")
 
 
 def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
-    """Share of the penalty that each rule bears: less if it is confident, more if it is long."""
+    """Share of the penalty that each rule bears: less if it is confident, more if it is long.
+
+    What speaks against answers should have no confidence, so named evidence bears what good rules do.
+    """
     longer = teacher.rules.lengths[ids] - 1
-    cost: Floats = 0.1 / (teacher.confidence[ids] + 0.05) * (1 + teacher.settings.length_cost * longer)
+    confidence = np.where(teacher.rules.are_evidence[ids], EVIDENCE, teacher.confidence[ids])
+    cost: Floats = 0.1 / (confidence + 0.05) * (1 + teacher.settings.length_cost * longer)
     return cost
 
 
 def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]:
-    """Which rules [ids] reach the answer of a training query, own fact hidden.
+    """Which rules [ids] reach the answer of a training query, own fact hidden, or are named evidence.
 
     Rules without support in the full model's sample are tried on more and more training facts.
     """
     heads, tails = teacher.graph.edges(relation)
     facts = np.stack([heads, np.full_like(heads, relation), tails], axis=1)
     facts = facts[np.random.default_rng([teacher.seed, relation, 3]).permutation(len(facts))]
-    found = teacher.support[ids] > 0
+    found = (teacher.support[ids] > 0) | teacher.rules.are_evidence[ids]
     start, size = 0, 256
     while start < min(len(facts), teacher.settings.support_queries) and not found.all():
         open_ids = np.flatnonzero(~found)
@@ -98,7 +103,7 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
     penalty = settings.refit_sparsity * np.where(is_pinned, 0.0, rule_costs(teacher, ids))
     fit = Fit(settings.weight_decay, settings.signs == "nonnegative", settings.steps, pinned, penalty)
     weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
-    allowed = is_new & (teacher.support[ids] > 0)
+    allowed = is_new & ((teacher.support[ids] > 0) | teacher.rules.are_evidence[ids])
     first = np.flatnonzero(weights)
     allowed[first] = with_support(teacher, relation, ids[first])
     weights[~allowed] = 0.0

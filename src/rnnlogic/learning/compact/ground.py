@@ -109,8 +109,11 @@ def reach_hashes(
 
 def _counts(found: Candidates, teacher: Teacher) -> Ids:
     """Walks [n], as far as the feature tells them apart."""
-    is_binary = teacher.values.feature == "binary"
-    return np.ones(len(found.rule), np.int64) if is_binary else found.count.astype(np.int64)
+    is_binary, count = teacher.values.feature == "binary", found.count
+    if count.dtype.kind == "f":  # with named evidence, whose values are negative fractions
+        whole = np.ones(len(count)) if is_binary else count
+        return np.where(count < 0, count * 2.0**20, whole).astype(np.int64)
+    return np.ones(len(found.rule), np.int64) if is_binary else count.astype(np.int64)
 
 
 def _thinned(part: _Part, most: int, seed: int) -> _Part:

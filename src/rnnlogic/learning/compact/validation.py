@@ -13,6 +13,7 @@ from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.compact.ground import grounded_heads, known_candidates, query_of
 from rnnlogic.learning.compact.kernels import add_scores, mark_reached, rank_queries
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
+from rnnlogic.rules.evidence import makes_candidates
 
 _Scored = tuple[Floats, NDArray[np.bool_]]  # scores of candidates [c], and which are reached
 
@@ -28,18 +29,23 @@ def judged(teacher: Teacher, grounder: Grounder, relation: int, models: list[Mod
     grounded = grounded_heads(grounder, relation, heads, teacher, used)
     judge = _Judge(teacher, relation, grounded, query, asked[:, 2])
     everything = np.ones(len(grounded.entity), bool)
-    scored = [_scored(grounded, ids[used], model) for model in models]
+    reaching = np.array([makes_candidates(teacher.rules[int(i)].body) for i in ids[used]], bool)
+    scored = [_scored(grounded, ids[used], model, reaching) for model in models]
     full, *reciprocal = judge.reciprocal_ranks(
         [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
     )
     return Path(relation, models, full, np.stack(reciprocal))
 
 
-def _scored(grounded: Grounded, ids: Ids, model: Model) -> _Scored:
-    """Scores [c] by a model, and which candidates [c] it reaches; ids: the rules of the columns."""
+def _scored(grounded: Grounded, ids: Ids, model: Model, reaching: NDArray[np.bool_]) -> _Scored:
+    """Scores [c] by a model, and which candidates [c] it reaches; ids: the rules of the columns.
+
+    `reaching` [ids] says which rules make candidates.
+    """
     active = np.searchsorted(ids, model.rules)
     scores = grounded.rest.copy()
     add_scores(*grounded.columns, active, model.weights, scores)
+    active = active[reaching[active]]
     return scores, mark_reached(grounded.columns.ptr, grounded.columns.candidate, active, len(scores))
 
 

@@ -20,6 +20,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.candidates import Candidates, joined
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER
+from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.kernels import loss_and_gradient, rule_margins
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
@@ -61,14 +62,21 @@ class _Job:
 
 def learn_weights(task: Task, values: RuleValues) -> Weights:
     """psi [rules] of the rules of `values`, learned on the training queries of a task."""
+    queries = training_queries(task.dataset.graph("train"), None, task.config.seed)
+    tick = partial(task.progress, "weights")
+    return gathered(len(values.rules), solve_queries(task, values, queries, tick))[0]
+
+
+def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick = no_tick) -> list[Solved]:
+    """Fit psi on training queries; with negative evidence the links of some of them are hidden."""
     graph, config = task.dataset.graph("train"), task.config
-    queries = training_queries(graph, None, config.seed)
-    problem, tick = (graph, values, queries, config.predictor, config.seed), partial(task.progress, "weights")
+    hidden = None
+    if values.rules.are_evidence.any() and "negative_evidence" in config.evidence.switches:
+        hidden = hidden_answers(graph, task.dataset.valid, queries, config.seed)
+    problem = graph, values, queries, config.predictor, config.seed
     if task.budget.is_limited:
-        solved = solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail)
-    else:
-        solved = solve_relations(*problem, task.threads, tick=tick)
-    return gathered(len(values.rules), solved)[0]
+        return solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail, hidden)
+    return solve_relations(*problem, task.threads, tick=tick, hidden=hidden)
 
 
 def solve_relations(
@@ -80,10 +88,14 @@ def solve_relations(
     threads: int | None = None,
     use: Use | None = None,
     tick: Tick = no_tick,
+    hidden: NDArray[np.int32] | None = None,
 ) -> list[Solved]:
-    """Fit psi of all rules, relation by relation; `use` may look at the examples before they are dropped."""
+    """Fit psi of all rules, relation by relation; `use` may look at the examples before they are dropped.
+
+    `hidden` [queries] says what is hidden of each query; by default its own fact.
+    """
     job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
-    return list(_solutions(job, _blocks(queries, values), threads, tick))
+    return list(_solutions(job, _blocks(queries, values, hidden), threads, tick))
 
 
 def solve_in_time(
@@ -96,13 +108,14 @@ def solve_in_time(
     tick: Tick,
     budget: Budget,
     may_fail: bool = False,
+    hidden: NDArray[np.int32] | None = None,
 ) -> list[Solved]:
     """Fit psi on ever more queries of each relation, until all are used or the time is up.
 
     What was solved on most queries stays; with enough time it is what `solve_relations` gives. The first pass
     is finished in any case, or where that `may_fail` raises TimeIsUp.
     """
-    blocks = _blocks(queries, values)
+    blocks = _blocks(queries, values, hidden)
     job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
     solved: dict[int, Solved] = {}
     largest = min(max(map(len, blocks), default=0), settings.queries_per_relation)
@@ -124,14 +137,19 @@ def solve_in_time(
     return list(solved.values())
 
 
-def _blocks(queries: Queries, values: RuleValues) -> list[Queries]:
-    """The queries of each relation that has rules."""
+def _blocks(
+    queries: Queries, values: RuleValues, hidden: NDArray[np.int32] | None
+) -> list[NDArray[np.int32]]:
+    """The queries [n, 4] of each relation that has rules: head, relation, tail, what is hidden."""
     starts = np.append(np.flatnonzero(np.diff(queries[:, 1], prepend=-1)), len(queries))
-    blocks = [queries[a:b] for a, b in pairwise(starts)]
+    told = np.column_stack([queries, queries[:, 2] if hidden is None else hidden])
+    blocks = [told[a:b] for a, b in pairwise(starts)]
     return [block for block in blocks if len(values.rules.by_head(int(block[0, 1])))]
 
 
-def _solutions(job: _Job, blocks: list[Queries], threads: int | None, tick: Tick) -> Iterator[Solved]:
+def _solutions(
+    job: _Job, blocks: list[NDArray[np.int32]], threads: int | None, tick: Tick
+) -> Iterator[Solved]:
     with one_blas_thread():
         for done, result in enumerate(map_ordered(_solve, blocks, job, threads), 1):
             tick(done, len(blocks))
@@ -149,28 +167,37 @@ def gathered(num_rules: int, solved: list[Solved]) -> tuple[Weights, NDArray[np.
 
 
 def _solve(job: _Job, block: Queries) -> Solved:
-    """Fit psi of the rules of one relation on its training queries."""
+    """Fit psi of the rules of one relation on its training queries [n, 4]: head, relation, tail, hidden."""
     settings, relation = job.settings, int(block[0, 1])
     rng = np.random.default_rng([job.seed, relation])
     picked = rng.permutation(len(block))[: settings.queries_per_relation]
     leave_out = settings.other_answers == "exclude"
-    found = examples(job.grounder, block[picked], job.values, leave_out, settings.results_per_relation)
+    asked, most = block[picked], settings.results_per_relation
+    found = examples(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
     weights, loss = fit_weights(discounted(found, settings.answer_discount), settings, rng)
     extra = np.empty(0) if job.use is None else job.use(found, weights)
     return Solved(relation, found.ids, weights, loss, extra)
 
 
 def examples(
-    grounder: Grounder, queries: Queries, values: RuleValues, leave_out: bool, most_results: int
+    grounder: Grounder,
+    queries: Queries,
+    values: RuleValues,
+    leave_out: bool,
+    most_results: int,
+    hidden: NDArray[np.int32] | None = None,
 ) -> Candidates:
     """Ground training queries of one relation, each with its own fact hidden; with values and labels.
+
+    `hidden` [queries] may hide more: see `Grounder`.
 
     Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
     `leave_out` keeps other known answers of a query out of its candidates' softmax.
     """
     parts: list[Candidates] = []
     results, used = 0, 0
-    for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), queries[:, 2]):
+    own = queries[:, 2] if hidden is None else hidden
+    for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), own):
         parts.append(grounding.candidates())
         results += len(grounding)
         used = int(grounding.queries[-1]) + 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
@@ -25,6 +25,7 @@ from rnnlogic.rules.ruleset import RuleSet
 class RuleScorer(Predictor):
     """Score of an answer: the sum of weight times feature over all rules that reach it; -inf if none does."""
 
+    uses_evidence: ClassVar[bool] = True
     rules: RuleSet
     weights: Weights
     feature: Feature = "log1p"

@@ -24,7 +24,11 @@ PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rot
 CHOICE = ("chosen.json", "tried.json")  # beside the seeds: the settings that all of them use, and all tried
 OTHERS = (*PYKEEN, "pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or")  # the baselines
 ROTATE = "rotate"  # the setting that is an embedding alone
-FULL: dict[str, Any] = {"compact": {"enabled": False}}  # as in the paper, unless a setting says otherwise
+FULL: dict[str, Any] = {  # as in the paper, unless a setting says otherwise: all rules, and only chains
+    "compact": {"enabled": False},
+    "evidence": {"negative_evidence": "off", "constants": False, "prior": False},
+    "choice": {"evidence": False, "weight_decay": False},
+}
 MORE_EVIDENCE = ("rnnlogic", "rnnlogic-emb")  # variants that are evaluated on train+valid too
 EVALUATIONS: tuple[tuple[Split, Evidence], ...] = (  # in the order in which they are made
     ("valid", "train"),

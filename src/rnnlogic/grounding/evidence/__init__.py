@@ -1,0 +1,1 @@
+"""Evidence besides chains: links that are there already, frequent answers, and rules with constants."""

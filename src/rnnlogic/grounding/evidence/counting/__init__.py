@@ -1,0 +1,1 @@
+"""Rules with constants, counted."""

@@ -1,0 +1,122 @@
+"""Evidence besides chains takes part in a whole fit: learned, chosen, saved, explained, moved."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import rnnlogic as rl
+from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.config import override
+from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.learning.compact.compact import compact_paths
+from rnnlogic.learning.compact.levels import frontier, model_at
+from rnnlogic.learning.compact.teacher import teacher_of
+from rnnlogic.learning.evidence import chosen_config
+from rnnlogic.mining.links import hidden_answers
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.base import Task, predictor_class
+from rnnlogic.rules.evidence import IDS
+from rnnlogic.rules.patterns import Banned
+from tests.family import family, tiny_config
+
+ON = ["evidence.negative_evidence=learned", "evidence.constants=true", "evidence.prior=true", "em.rounds=1"]
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory):
+    run = tmp_path_factory.mktemp("runs") / "run"
+    settings = override(tiny_config(), [*ON, "choice.evidence=false"])
+    return rl.RNNLogic(settings).fit(family(), run=run), run
+
+
+def test_every_kind_of_evidence_is_a_rule_with_a_weight(fitted):
+    model, _ = fitted
+    used = model.learned.rules.body[model.learned.rules.body < 0]
+    assert set(used.tolist()) == set(IDS.values())
+    assert np.isfinite(model.learned.weights).all()
+    texts = {rule.text for rule in model.rules()}
+    assert "parent(X,Y) <- @linked(X,Y)" in texts
+    assert "parent^-1(X,Y) <- @frequent(X,Y)" in texts
+    words = {rule.label for rule in model.rules()}
+    assert "parent(X,Y) <- another relation leads from X to Y already" in words
+
+
+def test_a_loaded_model_answers_as_the_fitted_one(fitted):
+    model, run = fitted
+    loaded = rl.RNNLogic.load(run)
+    assert loaded.learned.rules == model.learned.rules
+    facts = model.dataset.test
+    head, relation = model.dataset.vocab.entities[facts[0][0]], model.dataset.vocab.relations[facts[0][1]]
+    assert [(a.entity, a.score) for a in loaded.predict(head, relation)] == [
+        (a.entity, a.score) for a in model.predict(head, relation)
+    ]
+
+
+def test_explanations_with_evidence_sum_to_the_score(fitted):
+    model, _ = fitted
+    vocab, told = model.dataset.vocab, []
+    for h, r, t in model.dataset.train[:20].tolist():
+        one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
+        if math.isfinite(one.score):
+            assert math.fsum(rule.contribution for rule in one.contributions) == pytest.approx(one.score)
+            told += [line for rule in one.contributions for line in rule.because]
+            assert "\n".join(one.lines(everything=True))
+    assert any("<-" in line and " of " in line for line in told), "rules with constants are shown"
+
+
+def test_the_choice_leaves_the_better_settings(tmp_path):
+    settings = override(tiny_config(), [*ON, "choice.weight_decay=true", "choice.facts=20"])
+    model = rl.RNNLogic(settings).fit(family(), run=tmp_path / "run")
+    records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    (choice,) = [record for record in records if record["stage"] == "choice"]
+    first = {name: mrr for name, mrr in choice["tried"].items() if name.endswith(", 100")}
+    best = max(first.values())
+    kept = choice["chosen"].rsplit(",", 1)[0]
+    assert first[f"{kept}, 100"] == best
+    assert choice["tried"][choice["chosen"]] == max(
+        mrr for name, mrr in choice["tried"].items() if name.startswith(f"{kept},")
+    )
+    assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_only_chains_are_used_where_validation_facts_cannot_tell(fitted, is_late):
+    model, _ = fitted
+    data, config = model.dataset, override(tiny_config(), ON)
+    if not is_late:
+        data = replace(data, valid=data.valid[:0])
+    cuts = []
+    budget = Budget(0.0, lambda *cut: cuts.append(cut)) if is_late else UNLIMITED
+    task = Task(data, model.learned.rules, config, 1, budget=budget)
+    assert not chosen_config(task, predictor_class("rnnlogic"), Banned((), data.vocab)).evidence.switches
+    assert [stage for stage, _ in cuts] == ["choice"] * is_late
+
+
+def test_compact_models_keep_evidence_and_answer_as_they_were_judged(fitted):
+    model, _ = fitted
+    full, dataset = model.learned, model.dataset
+    teacher = teacher_of(full, dataset, override(tiny_config(), ["compact.enabled=true"]))
+    paths, kept = compact_paths(teacher, 1), set()
+    for level in frontier(paths, points=4):
+        ids, weights = model_at(paths, level, len(full.rules))
+        report = evaluate(full.predictor.reduced(full.rules[ids], weights), dataset, "valid")
+        assert report.metrics()["mrr"] == pytest.approx(level.mrr)
+        kept |= set(ids[full.rules.are_evidence[ids]].tolist())
+    assert kept
+    assert (full.support[sorted(kept)] == 0).any(), "what speaks against an answer needs no support"
+
+
+def test_links_are_hidden_as_validation_facts_tell():
+    train = [(i, 0, i + 1) for i in range(0, 200, 2)] + [(i, 1, i + 1) for i in range(0, 200, 2)]
+    graph = Graph.from_triples(train, 260, 2)
+    queries = training_queries(graph, None, 0)
+    apart = np.array([(i, 0, i + 3) for i in range(40)], np.int32)
+    linked = np.array([(i, 0, i + 1) for i in range(0, 80, 2)], np.int32)
+    hidden = hidden_answers(graph, apart, queries, 0)
+    assert (hidden < -1)[queries[:, 1] % 2 == 0].mean() > 0.9
+    assert ((hidden == queries[:, 2]) | (hidden == -2 - queries[:, 2])).all()
+    assert (hidden_answers(graph, linked, queries, 0)[queries[:, 1] % 2 == 0] >= 0).all()
