@@ -233,6 +233,17 @@ def test_values_of_a_foreign_run_that_make_no_sense(folder, name, change, monkey
     assert "cannot be read" in capsys.readouterr().err
 
 
+@pytest.fixture
+def usual_signals():
+    """Signals as a terminal leaves them: nohup would have them ignored."""
+    numbers = signal.SIGTERM, signal.SIGHUP
+    before = [signal.signal(number, signal.SIG_DFL) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("usual_signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, capsys):
     def signalled(*_, **__):

@@ -134,7 +134,7 @@ def _only_chains(table: RuleTable) -> RuleTable:
     """The table without named evidence, which only our own formats can hold; a note says how much that is."""
     named = table.rules.are_evidence.tolist()
     if any(named):
-        typer.echo(
+        echo(
             f"note: {sum(named):,} rules are named evidence (such as @linked) and are left out: only text "
             "and jsonl can hold them; without them answers may rank differently",
             err=True,
