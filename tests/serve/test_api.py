@@ -53,6 +53,15 @@ def test_entities_by_any_name(server, name):
         assert json.load(answer)["name"] == name
 
 
+def test_the_run_card_is_a_file(client):
+    (run,) = client.get("/v1/runs").json()
+    answer = client.get(f"/runs/{run['name']}/card")
+    assert answer.status_code == 200
+    assert answer.headers["content-disposition"].startswith("attachment")
+    assert answer.text.startswith("<!doctype html>")
+    assert f"/runs/{run['name']}/card" in client.get(f"/runs/{run['name']}").text
+
+
 def test_entities_by_label(client):
     assert client.get("/v1/entities?query=grandfather").json()[0]["name"] == "grandpa1"
     found = client.get("/v1/entities/Grandfather One").json()

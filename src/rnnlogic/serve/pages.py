@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from rnnlogic.answering.calibration.level import shown
+from rnnlogic.answering.card.card import run_card
 from rnnlogic.answering.completion.complete import NewFact
 from rnnlogic.answering.explain import Comparison
 from rnnlogic.answering.explaining.html import bdi
@@ -117,6 +118,13 @@ async def start(request: Request, desk: Work, run: PageRun) -> Response:
     relations.sort(key=lambda one: -one[1]["facts"])
     values: dict[str, Any] = {"about": about(run), "relations": relations, "examples": examples}
     return _page(request, "start.html", run, **values, is_measured=run.answered is not None)
+
+
+@router.get("/runs/{run}/card")
+async def card(desk: Work, run: PageRun) -> Response:
+    """The run on one page, as a file: its styles are its own, which pages of this server may not have."""
+    content = await desk.run(lambda: run_card(run.model, run.folder).page())
+    return _download(content.encode(), f"{run.name}-card.html", "text/html; charset=utf-8")
 
 
 @router.get("/runs/{run}/search")
