@@ -189,44 +189,49 @@ def sampled_candidates(
     those with the least luck [c], all different, which stand for all others.
     """
     stands_for = np.zeros(len(label), np.float32)
-    place, low = np.empty(_most_candidates(query_ptr), np.int64), np.empty(_most_candidates(query_ptr))
+    size = _most_candidates(query_ptr)
+    wrong, low = np.empty(size, np.int64), np.empty(size)
     for q in range(len(query_ptr) - 1):
-        size, is_reached = 0, False
+        found, is_reached = 0, False
         for c in range(query_ptr[q], query_ptr[q + 1]):
-            place[size] = c
-            size += label[c] == WRONG
+            wrong[found] = c
+            found += label[c] == WRONG
             is_reached |= label[c] == ANSWER
         if not is_reached:
             continue
         for c in range(query_ptr[q], query_ptr[q + 1]):
-            if label[c] == ANSWER or (size < most and label[c] == WRONG):
+            if label[c] == ANSWER or (found < most and label[c] == WRONG):
                 stands_for[c] = 1.0
-        if size < most:
-            continue
-        best = most // 2
-        for i in range(size):
-            low[i] = 0.0
-            for n in range(candidate_ptr[place[i]], candidate_ptr[place[i] + 1]):
-                low[i] -= guess[rule[n]] * value[n]
-        bar = np.partition(low[:size], best - 1)[best - 1]
-        ties = best
-        for i in range(size):
-            ties -= low[i] < bar
-        others = 0
-        for i in range(size):
-            if low[i] < bar or (low[i] == bar and ties > 0):
-                stands_for[place[i]] = 1.0
-                ties -= low[i] == bar
-            else:
-                place[others] = place[i]
-                low[others] = luck[place[i]]
-                others += 1
-        drawn = most - 1 - best
-        bar = np.partition(low[:others], drawn - 1)[drawn - 1]
-        for i in range(others):
-            if low[i] <= bar:
-                stands_for[place[i]] = others / drawn
+        if found >= most:
+            for i in range(found):
+                low[i] = 0.0
+                for n in range(candidate_ptr[wrong[i]], candidate_ptr[wrong[i] + 1]):
+                    low[i] -= guess[rule[n]] * value[n]
+            best = most // 2
+            others = _hold_lowest(wrong[:found], low[:found], best, 1.0, stands_for)
+            for i in range(others):
+                low[i] = luck[wrong[i]]
+            drawn = most - 1 - best
+            _hold_lowest(wrong[:others], low[:others], drawn, others / drawn, stands_for)
     return stands_for
+
+
+@compiled
+def _hold_lowest(candidates: Any, low: Any, number: int, many: float, stands_for: Any) -> int:
+    """Hold the `number` candidates with the lowest numbers, the first of equal ones; others move up front.
+
+    Returns how many others there are.
+    """
+    bar = np.partition(low, number - 1)[number - 1]
+    ties, others = number - (low < bar).sum(), 0
+    for i in range(len(candidates)):
+        if low[i] < bar or (low[i] == bar and ties > 0):
+            stands_for[candidates[i]] = many
+            ties -= low[i] == bar
+        else:
+            candidates[others] = candidates[i]
+            others += 1
+    return others
 
 
 @compiled

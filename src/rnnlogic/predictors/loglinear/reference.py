@@ -67,7 +67,7 @@ def answer_probabilities(
         for c in candidates
     }
     odds = {
-        c: math.exp(score) * (stands_for[c] if len(stands_for) else 1.0) for c, score in scores.items()
+        c: math.exp(score) * (float(stands_for[c]) if len(stands_for) else 1.0) for c, score in scores.items()
     }
     return {c: one / sum(odds.values()) for c, one in odds.items()}
 
