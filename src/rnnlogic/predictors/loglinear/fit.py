@@ -174,7 +174,8 @@ def _solve(job: _Job, block: Queries) -> Solved:
     leave_out = settings.other_answers == "exclude"
     asked, most = block[picked], settings.results_per_relation
     found = examples(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
-    weights, loss = fit_weights(discounted(found, settings.answer_discount), settings, rng)
+    is_named = job.values.rules.are_evidence[found.ids]
+    weights, loss = fit_weights(discounted(found, settings.answer_discount, is_named), settings, rng)
     extra = np.empty(0) if job.use is None else job.use(found, weights)
     return Solved(relation, found.ids, weights, loss, extra)
 
@@ -230,11 +231,11 @@ def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float
     return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
 
 
-def discounted(found: Candidates, factor: float) -> Candidates:
-    """The examples with the answers' values multiplied by a factor."""
+def discounted(found: Candidates, factor: float, is_named: NDArray[np.bool_]) -> Candidates:
+    """The examples with the answers' values multiplied by a factor; not those of named evidence [rules]."""
     if factor == 1:
         return found
-    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr))
+    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr)) & ~is_named[found.rule]
     return replace(found, value=np.where(of_answer, np.float32(factor) * found.value, found.value))
 
 

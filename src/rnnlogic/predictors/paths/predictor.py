@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,7 @@ class PathRuleScorer(PiecePredictor):
     paths: with others phi is 1.
     """
 
+    uses_evidence: ClassVar[bool] = True
     rules: RuleSet
     weights: Weights
     feature: Feature
