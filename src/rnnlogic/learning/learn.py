@@ -26,8 +26,9 @@ from rnnlogic.generator.train import fit_generator
 from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.em import EMState, em_round, relations_with_facts
+from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.evidence import with_evidence
+from rnnlogic.learning.final import final_rules
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.preliminary import STAGE as FIRST
 from rnnlogic.learning.result import (
@@ -197,9 +198,8 @@ class _Job:
             self.budget.cut("generator", "left out: the rules are those that mining found")
             return self.mined_rules()
         self.progress("final rules", 0, 1)
-        relations = relations_with_facts(self.dataset.graph("train"))
-        number, banned = self.config.final.rules, self.edits.banned
-        ranked = generator.beam(relations, number, threads=self.threads, banned=banned)
+        graph, settings, banned = self.dataset.graph("train"), self.config.final, self.edits.banned
+        ranked = final_rules(generator, graph, settings, self.store, self.threads, banned)
         rules, log_prior = self.edits.with_pinned(*ranked, generator.log_probs)
         return pack_rules(rules) | {"log_prior": log_prior}
 
