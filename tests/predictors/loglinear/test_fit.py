@@ -80,7 +80,7 @@ def test_the_penalised_minimum_is_reached(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
     weights, _ = fit_weights(problem, settings, np.random.default_rng(0))
-    _, gradient = loss_and_gradient(*problem.examples, weights)
+    _, gradient = loss_and_gradient(*problem.examples, problem.stands_for, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -146,7 +146,7 @@ def test_the_discount_is_for_answers_only(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)
-    _, gradient = loss_and_gradient(*discounted(problem, 0.5, chains).examples, weights)
+    _, gradient = loss_and_gradient(*discounted(problem, 0.5, chains).examples, problem.stands_for, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
