@@ -120,7 +120,7 @@ def test_names_of_variables_and_direction_of_atoms_are_free(vocab_rule, data):
         ("hobby <- true & friend", 15, "expected '&' or the end of the rule, found '&'"),
         ("hobby(X,Y) <- friend", 21, "expected '(' and two variables, found the end"),
         ("hobby(,Y) <- friend(X,Y)", 7, "expected a variable, found ','"),
-        ('hobby(X,"Y") <- friend(X,Y)', 9, "expected a variable, found '\"Y\"'"),
+        ('hobby(X,"Y") <- friend(X,Y)', 9, "unknown entity 'Y'"),
         ("hobby(X) <- friend(X,Y)", 8, "expected ',', found ')'"),
         ("hobby(X,Y <- friend(X,Y)", 11, "expected ')', found '<-'"),
         ("hobby <- frend", 10, "unknown relation 'frend'; did you mean 'friend'?"),
