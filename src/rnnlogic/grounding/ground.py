@@ -171,7 +171,7 @@ class Grounder:
         budget = budget or default_budget(graph)
         self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
-        self._items: Items | None = None  # found when named evidence first needs them
+        self._items: Items | None = None  # found when they are first needed
 
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
@@ -218,16 +218,18 @@ class Grounder:
         places = np.flatnonzero(~(named | with_constants))
         chains = [bodies[i] for i in places]
         trie, source, constants = build_trie(chains), None, None
-        if named.any() or with_constants.any():
-            self._items = self._items or find_items(self.graph)
         if named.any():
             of_kind = {bodies[i][0]: int(i) for i in np.flatnonzero(named)}
-            source = Source.of(self.graph, self._items, relation, of_kind)
+            source = Source.of(self.graph, self._found_items(), relation, of_kind)
         if with_constants.any():
             own = np.flatnonzero(with_constants)
             stated = [bodies[i] for i in own]
-            constants = ConstantRules.of(self.graph, self._items, relation, stated, own)
+            constants = ConstantRules.of(self.graph, self._found_items(), relation, stated, own)
         return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source, constants)
+
+    def _found_items(self) -> Items:
+        self._items = self._items or find_items(self.graph)
+        return self._items
 
     def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:
         """The queries in units of work for `ground_batch`, large ones first."""

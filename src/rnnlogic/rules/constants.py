@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.data.vocab import Vocab
+
 CONSTANT = -1000  # the id of entity 0 in a body; those of the others count down from here
 ANY_ENTITY = -3  # in patterns
 NONE = -1
@@ -55,6 +57,30 @@ def constants_of(body: tuple[int, ...]) -> Constants | None:
     step, *entities = reversed(body) if at_head else body
     found = [CONSTANT - entity for entity in reversed(entities)]
     return Constants(at_head, found[0], found[1] if len(found) > 1 else NONE, step)
+
+
+def new_entities(body: NDArray[np.int32], source: Vocab, target: Vocab) -> NDArray[np.int32]:
+    """The id in another vocabulary of every entity that bodies name; -1 for those not there or not named."""
+    found = np.full(source.num_entities, -1, np.int32)
+    for entity in np.unique(CONSTANT - body[body <= CONSTANT]).tolist():
+        name = source.entities[entity]
+        found[entity] = target.entity_id(name) if target.has_entity(name) else -1
+    return found
+
+
+def moved_body(
+    body: NDArray[np.int32], relations: NDArray[np.int32], entities: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The ids of bodies [n] on another graph, by the new ids of relations and entities; and which are lost.
+
+    -1 stands for what is not there.
+    """
+    is_entity, is_relation = body <= CONSTANT, body >= 0
+    moved = body.copy()
+    moved[is_relation] = relations[body[is_relation]]
+    new = entities[CONSTANT - body[is_entity]]
+    moved[is_entity] = np.where(new < 0, -1, CONSTANT - new)
+    return moved, moved == -1
 
 
 def well_formed(body: NDArray[np.integer], body_ptr: NDArray[np.integer]) -> bool:

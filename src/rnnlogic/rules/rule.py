@@ -162,6 +162,12 @@ def inverse_step(relation: int, vocab: Vocab) -> int:
     return relation if relation < 0 else vocab.inverse(relation)
 
 
+def mirrored(rule: Rule, num_relations: int) -> Rule:
+    """The same rule read from Y to X: r^-1 <- the body backwards."""
+    turned = [step if step < 0 else (step + num_relations) % (2 * num_relations) for step in rule.body]
+    return Rule((rule.head + num_relations) % (2 * num_relations), tuple(reversed(turned)))
+
+
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool) -> str:
     if relation >= vocab.num_relations:
         relation, left, right = vocab.inverse(relation), right, left

@@ -157,7 +157,7 @@ def _still_reached(
     partner = np.where(entity == tail, head, tail)  # the only entity whose fact about it may be hidden
     at_risk = (tail >= 0) & ((entity == head) | (entity == tail))
     at_risk &= asked.hides(query, partner, step, entity)
-    is_reached = ~(at_risk & (other == partner))
+    is_reached: NDArray[np.bool_] = ~(at_risk & (other == partner))
     for i in np.flatnonzero(at_risk & (other == NONE)).tolist():
         back = graph.inverse(int(step[i]))
         holders = graph.neighbours(int(entity[i]), back)

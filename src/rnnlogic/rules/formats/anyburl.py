@@ -29,7 +29,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Rule, format_rule, mirrored
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
@@ -69,7 +69,7 @@ def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
             raise RuleError(f"{place}: {error}") from None
     read, empty = len(rows) + skipped.total(), skipped.pop(NO_BODY, 0)
     distinct = len({rule for rule, _ in rows})
-    both = ((each, figures) for rule, figures in rows for each in (rule, mirrored(rule, vocab)))
+    both = ((each, figures) for rule, figures in rows for each in (rule, mirrored(rule, vocab.num_relations)))
     table = RuleTable.from_rows(both)
     report = ImportReport(
         read=read,
@@ -86,7 +86,7 @@ def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> Non
     """Write rules with their figures; a rule and its mirror image, which mean the same, become one line."""
     lines: dict[Rule, str] = {}
     for rule, known in table.rows():
-        forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab)
+        forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab.num_relations)
         if forwards not in lines:
             lines[forwards] = f"{_figures_text(known)}\t{anyburl_rule(forwards, vocab)}\n"
     write_text(path, "".join(lines.values()))
@@ -107,11 +107,6 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
             "write text or JSON Lines instead"
         )
     return text
-
-
-def mirrored(rule: Rule, vocab: Vocab) -> Rule:
-    """The same rule read from Y to X: r^-1 <- the body backwards."""
-    return Rule(vocab.inverse(rule.head), tuple(vocab.inverse(step) for step in reversed(rule.body)))
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab) -> str:
