@@ -1,7 +1,7 @@
 """Mine rules with constants: `speaks(X,english) <- lives_in(X,london)`, `works_in(X,lab) <- uses(X,Z)`.
 
-Every body of one fact is counted that enough facts of the relation support. Each fact that a rule explains is
-left out of its own count: a rule is as good as the facts besides it say.
+Every body of one fact is counted that 4 entities have, if 3 of them support the rule: whichever of these is
+asked about, 2 others support it. A rule is as good as the others say.
 """
 
 from __future__ import annotations
