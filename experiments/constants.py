@@ -10,7 +10,7 @@ graph; its splits are those of the graph. Chains are mined (length <= 3), rules 
   (`evidence.constants`); with rules with constants that have weights of their own
   (`evidence.constant_rules`); with both. The weight decay of each row is chosen on validation facts.
 - the same chains and rules with constants by confidence, support / (predictions + 5), counted as AnyBURL
-  does: the largest, ties by the next two (max-plus); noisy-or of the five largest; noisy-or of all.
+  does: the largest, ties by the next two (max-plus), and noisy-or.
 
 Evidence train, both sides, expected ties. Test facts only fill the last column. CPU seconds are of one row.
 """
@@ -22,19 +22,15 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.evidence import evidence_rules
 from rnnlogic.mining.anyburl import anyburl_statistics
 from rnnlogic.mining.constants import mine_constants
@@ -43,49 +39,10 @@ from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.table import RuleTable
+from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
 
-DECAYS = (100.0, 30.0, 10.0, 3.0, 1.0)
-UNSEEN = 5.0
-LEVELS, BITS = 3, 17  # confidences that break ties in max-plus; their ranks as bits of one number
-
-
-@dataclass(frozen=True)
-class Aggregated:
-    """Answers by the confidences of the rules that reach them."""
-
-    rules: RuleSet
-    confidence: NDArray[np.float64]  # [rules]
-    how: str
-
-    def score(
-        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """Scores [B, E]."""
-        scores = np.full((len(heads), graph.num_entities), -np.inf)
-        rank = np.unique(self.confidence, return_inverse=True)[1]
-        for part in Grounder(graph, self.rules, threads=1).ground(heads, relations):
-            rows = part.columns()
-            for query in np.unique(rows.query).tolist():
-                own = rows.query == query
-                self._fill(scores[query], rows.entity[own], rows.rule[own], rank)
-        return scores
-
-    def _fill(
-        self, row: NDArray[np.float64], entity: NDArray[np.int32], rule: NDArray[np.int64], rank: NDArray[Any]
-    ) -> None:
-        order = np.lexsort((-self.confidence[rule], entity))
-        entity, rule = entity[order], rule[order]
-        place = np.arange(len(entity)) - np.searchsorted(entity, entity)  # among the rules of one answer
-        row[entity] = 0.0
-        if self.how == "max-plus":
-            used = place < LEVELS
-            worth = np.exp2(BITS * (LEVELS - 1.0 - place[used])) * (
-                1 + np.minimum(rank[rule[used]], 2**BITS - 2)
-            )
-            np.add.at(row, entity[used], worth)
-        else:
-            used = place < (5 if self.how == "noisy-or of 5" else len(entity))
-            np.add.at(row, entity[used], -np.log1p(-np.minimum(self.confidence[rule[used]], 1 - 1e-9)))
+DECAYS = (100.0, 10.0, 1.0)
 
 
 def part_of(dataset: Dataset, entities: int, seed: int) -> Dataset:
@@ -154,16 +111,16 @@ def rows_of(dataset: Dataset, number: int, config: Config) -> Iterator[dict[str,
         }
         yield told | {"rules": len(rules), "cpu": time.process_time() - started}
     for rules, name in ((chains, "chains"), (chains | constants, "chains and rules with constants")):
-        counted = anyburl_statistics(graph, rules, threads=1)
-        confidence = counted.support / (counted.predictions + UNSEEN)
-        for how in ("max-plus", "noisy-or of 5", "noisy-or of all"):
-            started, scorer = time.process_time(), Aggregated(rules, confidence, how)
-            told = {
-                "name": f"{name}, {how}",
-                "valid": mrr(scorer, dataset, "valid"),
-                "test": mrr(scorer, dataset, "test"),
-            }
-            yield told | {"rules": len(rules), "cpu": time.process_time() - started}
+        started = time.process_time()
+        table = RuleTable(rules, anyburl_statistics(graph, rules, threads=1).columns())
+        confidence = np.round(smoothed_confidences(table), 4)
+        for how, scorer in (
+            ("max-plus", MaxScorer(rules, confidence, 1)),
+            ("noisy-or", confidence_scorer(table, "noisy-or", threads=1)),
+        ):
+            told = {"name": f"{name}, {how}", "valid": mrr(scorer, dataset, "valid")}
+            told |= {"test": mrr(scorer, dataset, "test"), "rules": len(rules)}
+            yield told | {"cpu": time.process_time() - started}
 
 
 def main() -> None:
