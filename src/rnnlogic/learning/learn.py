@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -69,6 +69,7 @@ def learn(
     edits = edits_of(config, given, dataset.vocab)
     threads, kept = config.threads or default_threads(), CheckedStore(store, config, dataset.vocab)
     budget = noted_cuts(deadline, kept)
+    edits = edits.for_predictor(predictor_class(config.variant).uses_constants)
     job = _Job(dataset, config, kept, progress, threads, embedding, edits, budget)
     with torch_threads(1):  # torch's sums depend on the number of threads; ours do not
         return job.compact(*job.full(*job.rules()))
@@ -137,7 +138,8 @@ class _Job:
     def compacted(self, full: Learned) -> Learned:
         """The compact model; TimeIsUp if its share of the time does not suffice."""
         predictor, config, started = full.predictor, self.config, time.perf_counter()
-        pinned = np.array([rule in self.edits.pinned for rule in full.rules], bool)
+        fixed = self.edits.pinned | self.edits.constants
+        pinned = np.array([rule in fixed for rule in full.rules], bool)
         teacher = teacher_of(full, self.dataset, config, pinned)
         budget = self.budget.share(COMPACT)
         found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
@@ -154,6 +156,7 @@ class _Job:
         task = self.task(rules)
         if config.generate:
             task = with_evidence(task, self.predictor, self.edits.banned)
+            task = replace(task, rules=task.rules | self.edits.constants)
             log_prior = np.append(log_prior, np.full(len(task.rules) - len(rules), np.nan))
         started, rules = time.perf_counter(), task.rules
         predictor = self.predictor.fit(task)

@@ -21,7 +21,7 @@ from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.paths import Fact, Path, paths
 from rnnlogic.predictors.base import AnswerScorer
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Rule, format_rule, mirrored
 
 SPARE = 4  # facts that get a second look for each one wanted
 LEAST_SPARE = 2000
@@ -167,7 +167,7 @@ def strongest_reason(
             best = np.argmax(np.where(is_chain, parts.values, -np.inf))
             rule = scorer.rules[int(parts.rule[best])]
             if question >= graph.num_relations:
-                rule = Rule(relation, tuple(graph.inverse(step) for step in reversed(rule.body)))
+                rule = mirrored(rule, graph.num_relations)
             return rule, paths(graph, head, rule, tail, limit=1).paths[0]
     return None, None
 

@@ -29,7 +29,7 @@ def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
 
     What speaks against answers should have no confidence, so named evidence bears what good rules do.
     """
-    longer = teacher.rules.lengths[ids] - 1
+    longer = teacher.rules.atoms[ids] - 1
     confidence = np.where(teacher.rules.are_evidence[ids], EVIDENCE, teacher.confidence[ids])
     cost: Floats = 0.1 / (confidence + 0.05) * (1 + teacher.settings.length_cost * longer)
     return cost
