@@ -36,13 +36,13 @@ def grounded_heads(
     place[looked_at] = np.arange(int(looked_at.sum()))
     hashes = np.zeros(int(looked_at.sum()), np.uint64)
     parts: list[_Part] = []
-    results, used = 0, 0
+    results, used = 0, len(heads)
     for found in grounder.candidates(heads, relation, own):
         whole = _part(found, teacher, own, place, hashes)
         parts.append(whole if most_candidates is None else _thinned(whole, most_candidates, teacher.seed))
         results += len(parts[-1].rule)
-        used = int(found.queries[-1]) + 1
         if most_results is not None and results >= most_results:
+            used = int(found.queries[-1]) + 1
             break
     return _joined(parts, heads[:used], hashes)
 
