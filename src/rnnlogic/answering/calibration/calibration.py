@@ -15,6 +15,7 @@ from rnnlogic.answering.calibration.probability import ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Bin, Reliability
 from rnnlogic.answering.calibration.standing import FEATURES, WIDTH
 from rnnlogic.base.arrays import Declaration, Declared, require_arrays
+from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, Progress
@@ -66,7 +67,8 @@ def calibrate(
         facts = facts[np.isin(facts[:, 1], wanted)]
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
         graph = dataset.graph(evidence)
-        levels[evidence] = fit_level(graph, scorer, evidence, facts, basis, wanted, random, effort)
+        with one_blas_thread():
+            levels[evidence] = fit_level(graph, scorer, evidence, facts, basis, wanted, random, effort)
     progress("calibrate", len(evidences), len(evidences), "")
     return Calibration(levels)
 
