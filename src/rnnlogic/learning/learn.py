@@ -31,6 +31,7 @@ from rnnlogic.learning.evidence import with_evidence
 from rnnlogic.learning.final import final_rules
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.preliminary import STAGE as FIRST
+from rnnlogic.learning.preliminary import with_first_rules
 from rnnlogic.learning.result import (
     FIGURES,
     FRONTIER,
@@ -47,7 +48,7 @@ from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
 # Shares of the time that is left when a stage begins, under a budget; the rest is for calibration and files
-MINE, PRETRAIN, ROUNDS, WEIGHTS, COMPACT = 0.35, 0.2, 0.35, 0.55, 0.6
+MINE, PRETRAIN, ROUNDS, FINAL, WEIGHTS, COMPACT = 0.35, 0.2, 0.35, 0.3, 0.55, 0.6
 RULES_PER_SECOND, LEAST_RULES = 200, 20  # of mined rules, for each second left; measured on FB15k-237
 
 
@@ -142,7 +143,8 @@ class _Job:
         pinned = np.array([rule in fixed for rule in full.rules], bool)
         teacher = teacher_of(full, self.dataset, config, pinned)
         budget = self.budget.share(COMPACT)
-        found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
+        with budget.enforced():
+            found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
         level = found.levels[found.chosen]
@@ -195,24 +197,25 @@ class _Job:
 
         Where the time does not suffice for the generator, the best mined rules.
         """
+        graph, settings, banned = self.dataset.graph("train"), self.config.final, self.edits.banned
         try:
             generator = self.rounds(self.start())
+            self.progress("final rules", 0, 1)
+            with self.budget.share(FINAL).enforced():
+                ranked = final_rules(generator, graph, settings, self.store, self.threads, banned)
         except TimeIsUp:
             self.budget.cut("generator", "left out: the rules are those that mining found")
             return self.mined_rules()
-        self.progress("final rules", 0, 1)
-        graph, settings, banned = self.dataset.graph("train"), self.config.final, self.edits.banned
-        ranked = final_rules(generator, graph, settings, self.store, self.threads, banned)
         rules, log_prior = self.edits.with_pinned(*ranked, generator.log_probs)
         return pack_rules(rules) | {"log_prior": log_prior}
 
     def mined_rules(self) -> Arrays:
         """The best mined rules and the pinned ones, without log-probabilities."""
         mined, quality, _ = self.mine()
+        first = self.store.load(FIRST) if self.budget.is_limited else None
+        mined, quality = with_first_rules(first, mined, quality, self.config.mine.smoothing)
         relations = max(len(mined.head_relations()), 1)
-        affordable = (
-            int(RULES_PER_SECOND * self.budget.left / relations) if self.budget.is_limited else 1 << 30
-        )
+        affordable = int(min(RULES_PER_SECOND * self.budget.left / relations, 1 << 30))
         number = min(self.config.final.rules, max(LEAST_RULES, affordable))
         best = mined[best_per_head(mined, quality, number)]
         unknown = np.full(len(best), np.nan)
@@ -301,7 +304,8 @@ class _Job:
             if saved is None:
                 try:
                     self.require_time(number, budget)
-                    saved = self.one_round(state, number, budget)
+                    with budget.enforced():
+                        saved = self.one_round(state, number, budget)
                 except TimeIsUp:
                     self.store.save("rounds", {"number": np.array(number - 1)})
                     self.budget.cut("rounds", f"{number - 1} of {em.rounds} EM rounds")
