@@ -5,6 +5,7 @@ import json
 import os
 import pickle
 import platform
+import sys
 import tempfile
 import time
 import traceback
@@ -65,6 +66,7 @@ def _attacks(seconds: float, seed: str, scratch: Path, made: list[Subject], part
         while (time.monotonic() < until or not tally.tried) and tally.tried < enough / part:
             attack(tally, random, scratch, made)
         tallies.append(tally)
+        print(f"{name}: {dict(tally.counts)}", *tally.examples[:3], sep="\n  ", file=sys.stderr, flush=True)
     return tallies
 
 
