@@ -64,7 +64,7 @@ HEADERS = (
     *(b"if-none-match", b"range", b"transfer-encoding", b"sec-fetch-site", b"x-forwarded-for"),
 )
 METHODS = ("GET",) * 12 + ("HEAD", "OPTIONS", "DELETE", "PUT", "PATCH", "TRACE", "")
-CANARY = "/v1/predict", b"relation=grandparent&head=grandpa0"
+CANARY = b"/v1/predict", b"relation=grandparent&head=grandpa0"
 EVERY = 500  # requests after which a question is asked whose answer is known
 
 
@@ -88,11 +88,8 @@ class Answer(NamedTuple):
 class Site:
     """The application in this process, called as a server would."""
 
-    def __init__(self, run: Path) -> None:
-        self.run, self.app, self.loop = run, make_app([run], threads=1), asyncio.new_event_loop()
-        self.asked, self.truth = 0, self.ask(Request("GET", CANARY[0].encode(), CANARY[1]))
-        model = RNNLogic.load(run)
-        self.tools = {tool.__name__: tool for tool in Tools(model, run).tools}
+    def __init__(self, app) -> None:
+        self.app, self.loop = app, asyncio.new_event_loop()
 
     def ask(self, request: Request) -> Answer:
         """The answer to a request; whatever the application raises comes through."""
@@ -129,29 +126,38 @@ class Site:
         return Answer(status, b"".join(parts))
 
 
+class Served:
+    """A run that is served, with a question whose answer is known, and the tools of agents."""
+
+    def __init__(self, run: Path) -> None:
+        self.run, self.site = run, Site(make_app([run], threads=1))
+        self.asked, self.truth = 0, self.site.ask(Request("GET", *CANARY))
+        self.tools = {tool.__name__: tool for tool in Tools(RNNLogic.load(run), run).tools}
+
+
 @cache
-def site(run: Path) -> Site:
+def served(run: Path) -> Served:
     """Made once; it takes seconds."""
-    return Site(run)
+    return Served(run)
 
 
 def http(tally: Tally, random: Random, scratch: Path, subjects: list[Subject]) -> None:
     """A changed request gets an answer: no failure inside, and those of others stay right."""
-    here = site(_served(subjects[0], scratch))
+    here = served(_copy(subjects[0], scratch))
     request = _request(random, here.run.name.encode())
     here.asked += 1
     try:
-        answer = here.ask(request)
+        answer = here.site.ask(request)
         is_well = answer.status in (503, 504) or 200 <= answer.status < 500
         tally.add("clear" if is_well else "traceback", f"status {answer.status} of {request}"[:600])
     except Exception as problem:
         tally.add("traceback", f"{type(problem).__name__} {str(problem)[:100]} of {request}"[:600])
     if here.asked % EVERY == 0:
-        right = here.ask(Request("GET", CANARY[0].encode(), CANARY[1])) == here.truth
+        right = here.site.ask(Request("GET", *CANARY)) == here.truth
         tally.add("clear" if right else "silent wrong", "another answer to the same question")
 
 
-def _served(subject: Subject, scratch: Path) -> Path:
+def _copy(subject: Subject, scratch: Path) -> Path:
     run = scratch / "served"
     return run if run.is_dir() else copy_of(subject, run)
 
@@ -192,7 +198,7 @@ def _headers(random: Random) -> tuple[tuple[bytes, bytes], ...]:
 
 def tools(tally: Tally, random: Random, scratch: Path, subjects: list[Subject]) -> None:
     """A tool that an agent calls with changed arguments answers, or refuses with a message."""
-    here = site(_served(subjects[0], scratch))
+    here = served(_copy(subjects[0], scratch))
     name = random.choice([name for name in here.tools if name != "complete" or random.random() < 0.02])
     given = {key: random.choice(NAMES) for key in ("head", "relation", "tail", "entity", "query", "instead")}
     kinds = here.tools[name].__annotations__
