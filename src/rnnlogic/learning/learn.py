@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from rnnlogic.base.budget import Budget, TimeIsUp
@@ -29,6 +27,7 @@ from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.evidence import with_evidence
 from rnnlogic.learning.final import final_rules
+from rnnlogic.learning.generators import new_generator, pack_generator, with_parameters
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.preliminary import STAGE as FIRST
 from rnnlogic.learning.preliminary import with_first_rules
@@ -362,36 +361,6 @@ class _Job:
     def note(self, stage: str, started: float, **figures: Any) -> None:
         """Log a stage: its figures and its duration; before it is kept, so that a kill loses no line."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
-
-
-def new_generator(dataset: Dataset, config: Config) -> RuleGenerator:
-    """An untrained generator of the configured sizes."""
-    settings = config.generator
-    return RuleGenerator(
-        2 * dataset.vocab.num_relations,
-        config.max_length,
-        input_size=settings.embedding_size,
-        hidden_size=settings.hidden_size,
-        seed=config.seed,
-    )
-
-
-def pack_generator(generator: RuleGenerator) -> Arrays:
-    """A generator's parameters as arrays."""
-    return {f"generator.{k}": v.detach().numpy().copy() for k, v in generator.state_dict().items()}
-
-
-def with_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]) -> RuleGenerator:
-    """A generator of the same sizes with the parameters that `pack_generator` packed."""
-    prefix, other = "generator.", copy.deepcopy(generator)
-    state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
-    try:
-        other.load_state_dict(state)
-    except RuntimeError as error:
-        raise RNNLogicError(
-            f"the generator of this fit has other sizes than the settings ({error})"
-        ) from None
-    return other
 
 
 def _pack_state(state: EMState) -> Arrays:

@@ -66,9 +66,7 @@ def answer_probabilities(
         c: sum(weights[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value))
         for c in candidates
     }
-    odds = {
-        c: math.exp(score) * (stands_for[c] if len(stands_for) else 1.0) for c, score in scores.items()
-    }
+    odds = {c: math.exp(score) * (stands_for[c] if len(stands_for) else 1.0) for c, score in scores.items()}
     return {c: one / sum(odds.values()) for c, one in odds.items()}
 
 

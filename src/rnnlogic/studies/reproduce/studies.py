@@ -18,7 +18,7 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.compact.compact import compact_paths, compacted
 from rnnlogic.learning.compact.levels import level_at, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.learn import new_generator, with_parameters
+from rnnlogic.learning.generators import new_generator, with_parameters
 from rnnlogic.learning.result import Learned, unpack_learned
 from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head
