@@ -125,4 +125,4 @@ def test_bad_rules_leave_nothing_behind(data, rules, folder, text, problem):
 def test_dropped_rules_are_noted(data, rules, folder):
     rules.write_text("5\t3\t0.6\tmarried(X,Y) <= married(Y,X)\n5\t3\t0.6\tmarried(X,eve) <= parent(X,A)\n")
     output = call("fit", data, "-o", folder, "--rules", rules, "--no-generate")
-    assert f"note: {rules}: 1 rules dropped: constants" in output
+    assert f"note: {rules}: 1 rules dropped: an entity that the dataset does not have" in output

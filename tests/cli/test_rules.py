@@ -195,6 +195,7 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
     source.write_text(
         "9\t3\t0.3\tparent(X,Y) <= married(X,A), parent(A,Y)\n"
         "9\t3\t0.3\tparent(X,grandpa0) <= married(X,A)\n"
+        "9\t3\t0.3\tparent(X,nobody) <= married(X,A)\n"
         "9\t3\t0.3\tparent(X,Y) <= married(X,A), married(X,B), parent(A,Y)\n"
     )
     arguments = (
@@ -211,21 +212,23 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
     )
     assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "3 rules read",
-        "  1 dropped: constants",
+        "4 rules read",
+        "  1 dropped: an entity that the dataset does not have",
         "  1 dropped: not a chain",
-        "  1 added for the inverse relation",
-        "2 rules kept",
-        f"2 rules written to {output}",
+        "  2 added for the inverse relation",
+        "4 rules kept",
+        f"4 rules written to {output}",
     ]
     assert output.read_text() == (
         "parent(X,Y) <- married(X,Z) & parent(Z,Y)  # predictions=9 support=3 confidence=0.3\n"
         "parent^-1(X,Y) <- parent(Z,X) & married(Y,Z)  # predictions=9 support=3 confidence=0.3\n"
+        "parent(X,grandpa0) <- married(X,Z)  # predictions=9 support=3 confidence=0.3\n"
+        "parent^-1(grandpa0,Y) <- married(Y,Z)  # predictions=9 support=3 confidence=0.3\n"
     )
     assert run("rules", *arguments, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told["dropped"] == {"constants": 1, "not a chain": 1}
-    assert (told["read"], told["rules"]) == (3, 2)
+    assert told["dropped"] == {"an entity that the dataset does not have": 1, "not a chain": 1}
+    assert (told["read"], told["rules"]) == (4, 4)
 
 
 def test_mined_rules_become_anyburl_lines(data, monkeypatch, capsys, tmp_path):

@@ -9,6 +9,7 @@ import pytest
 
 import rnnlogic as rl
 from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.base.errors import RuleError
 from rnnlogic.config import override
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
@@ -16,14 +17,24 @@ from rnnlogic.learning.compact.compact import compact_paths
 from rnnlogic.learning.compact.levels import frontier, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
 from rnnlogic.learning.evidence import chosen_config
+from rnnlogic.learning.given import NOTHING_GIVEN, Edits, edits_of
+from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import Task, predictor_class
+from rnnlogic.rules.constants import CONSTANT, constants_of, has_constants
 from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.patterns import Banned
-from tests.family import family, tiny_config
+from rnnlogic.rules.rule import format_rule, parse_rule
+from tests.family import family, family_facts, tiny_config
 
-ON = ["evidence.negative_evidence=learned", "evidence.constants=true", "evidence.prior=true", "em.rounds=1"]
+ON = [
+    "evidence.negative_evidence=learned",
+    "evidence.constants=true",
+    "evidence.prior=true",
+    "evidence.constant_rules=5",
+    "em.rounds=1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +46,8 @@ def fitted(tmp_path_factory):
 
 def test_every_kind_of_evidence_is_a_rule_with_a_weight(fitted):
     model, _ = fitted
-    used = model.learned.rules.body[model.learned.rules.body < 0]
-    assert set(used.tolist()) == set(IDS.values())
+    body = model.learned.rules.body
+    assert set(body[(body < 0) & (body > CONSTANT)].tolist()) == set(IDS.values())
     assert np.isfinite(model.learned.weights).all()
     texts = {rule.text for rule in model.rules()}
     assert "parent(X,Y) <- @linked(X,Y)" in texts
@@ -120,3 +131,66 @@ def test_links_are_hidden_as_validation_facts_tell():
     assert (hidden < -1)[queries[:, 1] % 2 == 0].mean() > 0.9
     assert ((hidden == queries[:, 2]) | (hidden == -2 - queries[:, 2])).all()
     assert (hidden_answers(graph, linked, queries, 0)[queries[:, 1] % 2 == 0] >= 0).all()
+
+
+def test_rules_with_constants_are_rules_like_others(fitted):
+    model, run = fitted
+    rules, vocab = model.learned.rules, model.dataset.vocab
+    stated = np.flatnonzero(rules.have_constants)
+    sides = {constants_of(rules[int(i)].body).at_head for i in stated}
+    assert sides == {False, True}
+    assert np.bincount(rules.heads[stated]).max() == 10, "five that name the answer, five that name the head"
+    assert (model.learned.weights[stated] > 0).any()
+    assert (model.learned.support[stated] > 0).any()
+    texts = {rule.text: rule for rule in model.rules()}
+    shown = [texts[format_rule(rules[int(i)], vocab)] for i in stated]
+    assert any(rule.support > 0 and 0 < rule.confidence <= 1 for rule in shown)
+    assert all(parse_rule(rule.text, vocab) in rules for rule in shown)
+    lines = (run / "rules.txt").read_text()
+    assert all(rule.text in lines for rule in shown)
+
+
+def test_facts_of_rules_with_constants_are_shown(fitted):
+    model, _ = fitted
+    vocab, facts = model.dataset.vocab, []
+    for h, r, t in model.dataset.valid.tolist():
+        one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
+        told = [rule for rule in one.contributions if has_constants(rule.chain.body)]
+        facts += [path for rule in told for path in rule.paths]
+        assert all(rule.count == 1 for rule in told)
+        assert all(len(path.entities) == 2 for rule in told for path in rule.paths)
+        assert "\n".join(one.lines(everything=True))
+    assert facts
+
+
+def test_rules_with_constants_stay_behind_where_their_entities_are_unknown(fitted):
+    model, _ = fitted
+    renamed = [(f"other {h}", r, f"other {t}") for h, r, t in family_facts()]
+    moved = model.on(rl.load_dataset(renamed, ratios=(60, 20, 20), name="renamed"))
+    number = int(model.learned.rules.have_constants.sum())
+    assert moved.transfer.constants == moved.transfer.dropped == number > 0
+    assert any(f"{number:,} of" in line and "left behind" in line for line in moved.transfer.lines())
+    assert not moved.learned.rules.have_constants.any()
+    same = model.on(family("again"))
+    assert same.transfer.dropped == 0
+    assert same.learned.rules == model.learned.rules
+
+
+def test_rules_with_constants_can_be_pinned_and_banned():
+    vocab = family().vocab
+    pinned = "parent(X,child0_0) <- married(X,grandma0)"
+    config = override(tiny_config(), []).model_copy(
+        update={"pinned": (pinned,), "banned": ("grandparent(X,*) <- *(X,*)",)}
+    )
+    edits = edits_of(config, NOTHING_GIVEN, vocab)
+    assert [format_rule(rule, vocab) for rule in edits.constants] == [pinned]
+    assert not len(edits.pinned), "no generator writes them"
+    mined = mine_constants(family().graph("train"), 5)
+    kept = edits.banned.keep(mined)
+    grandparents = {vocab.relation_id("grandparent"), vocab.relation_id("grandparent^-1")}
+    assert 0 < len(kept) < len(mined)
+    lost = [rule for rule in mined if rule not in kept]
+    assert {rule.head for rule in lost} <= grandparents
+    assert all(constants_of(rule.body).other >= 0 for rule in lost)
+    with pytest.raises(RuleError, match="all given rules have constants"):
+        Edits(edits.constants, edits.banned, None).for_predictor(uses_constants=False)

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining import alike
 from rnnlogic.mining.alike import alike_rules
+from rnnlogic.rules.constants import NONE, Constants
+from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.grounding.conftest import cases
@@ -56,3 +58,12 @@ def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
     assert alike_rules(graph, rules) == [0, 1, 1, 3]
     monkeypatch.setattr(alike, "MOST", 2)
     assert alike_rules(graph, rules) == [0, 1, 2, 3]
+
+
+def test_rules_with_constants_are_compared_and_named_evidence_is_not():
+    graph = Graph.from_triples([(i, r, 9) for i in range(5) for r in (0, 1)] + [(7, 0, 8)], 10, 3)
+    told = [(False, 6, 9, 0), (False, 6, 9, 1), (False, 6, NONE, 0), (True, 6, NONE, 0)]
+    stated = [Rule(2, Constants(*one).body) for one in told]
+    named = [Rule(2, (step,)) for step in list(IDS.values())[:2]]
+    rules = RuleSet.from_rules([*named, stated[0], Rule(2, (1,)), stated[1], Rule(2, (1, 3, 1)), *stated[2:]])
+    assert alike_rules(graph, rules, 0.9, threads=1) == [0, 1, 2, 3, 2, 3, 6, 7]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.mining.anyburl import anyburl_statistics, with_anyburl_statistics
+from rnnlogic.rules.constants import NONE, Constants
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -26,6 +27,30 @@ def by_hand(graph, rule):
         if rule.body and all(step in facts - own for step in steps):
             predicted.add((path[0], path[-1]))
     return len(predicted), sum((x, rule.head, y) in facts for x, y in predicted)
+
+
+def test_statistics_of_rules_with_constants():
+    # 0 to 3 have the body, of which 0 is the answer itself; 1 and 2 have the answer
+    facts = [
+        (0, 0, 4),
+        (1, 0, 4),
+        (2, 0, 4),
+        (3, 0, 4),
+        (3, 0, 3),
+        (1, 1, 0),
+        (2, 1, 0),
+        (5, 0, 0),
+        (5, 0, 5),
+    ]
+    graph = Graph.from_triples(facts, 6, 2)
+    told = [(False, 0, 4, 0), (False, 0, NONE, 0), (True, 0, 4, 2), (True, 0, NONE, 2), (False, 0, 0, 1)]
+    heads = [1, 1, 3, 3, 1]
+    rules = RuleSet.from_rules(Rule(h, Constants(*one).body) for h, one in zip(heads, told, strict=True))
+    found = anyburl_statistics(graph, rules, threads=1)
+    assert found.predictions.tolist() == [3, 3, 3, 3, 0], (
+        "what the rule names and r(X,c) <- r(X,c) say nothing"
+    )
+    assert found.support.tolist() == [2, 2, 2, 2, 0]
 
 
 @settings(max_examples=40)

@@ -3,6 +3,7 @@
 import re
 import string
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.patterns import Banned, is_open, matches, mirror_image, parse_pinned
-from rnnlogic.rules.rule import ANY, GAP, Rule, format_rule, parse_pattern, parse_rule
+from rnnlogic.rules.rule import ANY, GAP, Rule, format_rule, mirrored, parse_pattern, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 
 VOCAB = Vocab(("a",), ("treats", "causes", "is a", "..."))
@@ -124,3 +125,32 @@ def test_heads_without_any_rule_left():
     banned = Banned.from_text(["treats <- ...", "causes <- causes & ..."], VOCAB)
     assert [r for r in range(2 * R) if banned.whole_head(r)] == [0, R]
     assert Banned.from_text(["* <- ..."], VOCAB).whole_head(5)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "matched"),
+    [
+        ("treats(X,a) <- causes(X,a)", [0]),
+        ("treats(X,*) <- causes(X,*)", [0, 2]),
+        ("treats(X,*) <- *(X,Z)", [3]),
+        ("*(X,b) <- *(X,*)", [2]),
+        ("treats(b,Y) <- *(Z,Y)", [4]),
+        ("treats <- causes & ...", [0, 1, 2]),
+        ("treats <- ...", [0, 1, 2, 3, 4]),
+        ("treats <- * & *", [1]),
+    ],
+)
+def test_patterns_of_rules_with_constants(pattern, matched):
+    vocab = Vocab(("a", "b"), VOCAB.relations)
+    texts = [
+        'treats(X,"a") <- causes(X,"a")',
+        "treats <- causes & causes",
+        "treats(X,b) <- causes(X,a)",
+        'treats(X,a) <- "is a"(X,Z)',
+        'treats(b,Y) <- "is a"(Z,Y)',
+    ]
+    rules = RuleSet.from_text(texts, vocab)
+    read = parse_pattern(pattern.replace("(X,a)", '(X,"a")'), vocab)
+    assert np.flatnonzero(matches(read, rules)).tolist() == matched
+    turned = RuleSet.from_rules(mirrored(rule, vocab.num_relations) for rule in rules)
+    assert np.flatnonzero(Banned([read], vocab).mask(turned)).tolist() == matched

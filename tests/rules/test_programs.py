@@ -16,9 +16,11 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.rules.constants import Constants, constants_of
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.programs.cypher import cypher_name
 from rnnlogic.rules.programs.logic import clingo_string, prolog_atom
@@ -122,6 +124,57 @@ def test_names_that_hurt(language):
     ours = expected(graph, rules, vocab)
     assert {rule for rule, *_ in ours} == {*range(1, 2 * n + 1)}
     assert run(language, graph, rules, vocab) == ours
+
+
+@pytest.fixture(scope="module")
+def stated(umls):
+    """Rules with constants of every kind on UMLS, and a chain between them."""
+    mined = mine_constants(umls.graph("train"), 40)
+    lengths, at_head = mined.lengths, mined.body[mined.body_ptr[:-1]] < 0
+    groups = [(lengths == n) & (at_head == side) for n in (2, 3) for side in (False, True)]
+    picked = [mined[int(i)] for group in groups for i in np.flatnonzero(group)[[0, -1]]]
+    return RuleSet.from_rules([*picked[:4], Rule(0, (1,)), *picked[4:]])
+
+
+@every_engine
+def test_engines_answer_by_rules_with_constants(language, umls, stated):
+    graph = umls.graph("train")
+    ours = expected(graph, stated, umls.vocab)
+    assert {rule for rule, *_ in ours} == {*range(1, len(stated) + 1)}
+    found = run(language, graph, stated, umls.vocab)
+    if language == "prolog":  # which gives a solution for every fact
+        assert found.keys() == ours.keys()
+    else:
+        assert found == ours
+
+
+@every_engine
+def test_entities_of_names_that_hurt(language):
+    names = tuple(name for name in NAMES if language != "cypher" or "." not in name)
+    vocab, n = Vocab(names, ("r", "s")), len(names)
+    graph = Graph.from_triples([(i, 0, (i + 1) % n) for i in range(n)], n, 2)
+    told = [Constants(i % 2 == 0, i, (i + 3) % n, 0 if i % 3 else 2) for i in range(n)]
+    rules = RuleSet.from_rules(Rule(1 + 2 * (i % 2), one.body) for i, one in enumerate(told))
+    ours = expected(graph, rules, vocab)
+    assert {rule for rule, *_ in ours} == {*range(1, n + 1)}
+    assert run(language, graph, rules, vocab) == ours
+
+
+@pytest.mark.parametrize("language", ["sql-ranking", "sparql-ranking"])
+def test_a_ranking_by_chains_and_rules_with_constants(language, umls):
+    graph, vocab = umls.graph("train"), umls.vocab
+    mined, relation = mine_constants(graph, 20), vocab.relation_id("affects^-1")
+    rules = RuleSet.from_rules([Rule(relation, (0,)), *mined[mined.by_head(relation)]])
+    heads = {constants_of(rule.body).constant for rule in rules if rule.body[0] < 0}
+    weights = np.random.default_rng(1).normal(size=len(rules))
+    scorer, level = RuleScorer(rules, weights, "log1p", threads=1), random_level(0, vocab.num_relations)
+    table = RuleTable(rules, {"weight": weights.tolist()})
+    for entity in sorted(heads)[:2]:
+        ours = best_answers(graph, vocab, scorer, level, [entity], [relation], vocab.num_entities, "keep")[0]
+        assert len(ours) > 2
+        query = RANKINGS[language](table, vocab, relation, "log1p", entity)
+        theirs = ranking(language, query, FACTS[language.split("-")[0]](umls.train, vocab))
+        assert {e: score for _, e, score in theirs} == pytest.approx({a.entity: a.score for a in ours})
 
 
 @pytest.mark.parametrize("feature", ["count", "log1p", "binary"])

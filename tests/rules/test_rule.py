@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+from rnnlogic.rules.constants import NONE, Constants, constants_of
+from rnnlogic.rules.rule import Rule, format_rule, mirrored, parse_rule
 
 FRIEND, HOBBY, LIVES = 0, 1, 2
 FRIEND_INV, HOBBY_INV, LIVES_INV = 3, 4, 5
@@ -45,6 +46,56 @@ def test_canonical_text(rule, long, short):
     assert format_rule(rule, VOCAB) == long
     assert format_rule(rule, VOCAB, style="short") == short
     assert parse_rule(long, VOCAB) == parse_rule(short, VOCAB) == rule
+
+
+PEOPLE = Vocab(("ann", "X", "new york", "a"), ("speaks", "lives in"), entity_labels={"a": "Ayo"})
+
+
+@pytest.mark.parametrize(
+    ("told", "text"),
+    [
+        (Constants(False, 0, 2, 1), 'speaks(X,ann) <- "lives in"(X,"new york")'),
+        (Constants(False, 0, 2, 3), 'speaks(X,ann) <- "lives in"("new york",X)'),
+        (Constants(False, 1, NONE, 1), 'speaks(X,"X") <- "lives in"(X,Z)'),
+        (Constants(True, 0, 3, 1), 'speaks(ann,Y) <- "lives in"(a,Y)'),
+        (Constants(True, 3, NONE, 3), 'speaks(a,Y) <- "lives in"(Y,Z)'),
+        (Constants(False, 3, 3, 1), 'speaks(X,"a") <- "lives in"(X,"a")'),
+    ],
+)
+def test_rules_with_constants_as_text(told, text):
+    rule = Rule(0, told.body)
+    assert constants_of(rule.body) == told
+    assert format_rule(rule, PEOPLE) == format_rule(rule, PEOPLE, style="short") == text
+    assert parse_rule(text, PEOPLE) == rule
+    turned = mirrored(rule, PEOPLE.num_relations)
+    assert turned.head == 2
+    assert constants_of(turned.body).at_head != told.at_head
+    assert mirrored(turned, PEOPLE.num_relations) == rule
+    assert parse_rule(format_rule(turned, PEOPLE), PEOPLE) == turned
+
+
+def test_other_ways_to_write_rules_with_constants():
+    expected = Rule(0, Constants(False, 3, 0, 1).body)
+    for text in ('speaks(V1,Ayo) <- "lives in"(V1,ann)', 'speaks(A,"a") :- "lives in"^-1("ann",A)'):
+        assert parse_rule(text, PEOPLE) == expected
+    assert format_rule(expected, PEOPLE, labels=True) == 'speaks(X,Ayo) <- "lives in"(X,ann)'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("speaks(X,bob) <- speaks(X,ann)", "column 10: unknown entity 'bob'"),
+        ('speaks(X,"ann") <- speaks(X,Z) & speaks(Z,Y)', "needs a body of one atom"),
+        ('speaks("ann","a") <- speaks(X,Z)', "expected one variable and one entity in the head"),
+        ('speaks(X,Y) <- speaks(X,"ann")', "expected one variable and one entity in the head"),
+        ('speaks(X,"ann") <- speaks(Y,"a")', "expected the chain variable 'X'"),
+        ('speaks(X,"ann") <- speaks(X,X)', "expected another variable than 'X', or an entity"),
+        ("speaks(X,*) <- speaks(X,Z)", "expected a variable"),
+    ],
+)
+def test_errors_in_rules_with_constants(text, message):
+    with pytest.raises(RuleError, match=re.escape(message)):
+        parse_rule(text, PEOPLE)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +171,7 @@ def test_names_of_variables_and_direction_of_atoms_are_free(vocab_rule, data):
         ("hobby <- true & friend", 15, "expected '&' or the end of the rule, found '&'"),
         ("hobby(X,Y) <- friend", 21, "expected '(' and two variables, found the end"),
         ("hobby(,Y) <- friend(X,Y)", 7, "expected a variable, found ','"),
-        ('hobby(X,"Y") <- friend(X,Y)', 9, "expected a variable, found '\"Y\"'"),
+        ('hobby(X,"Y") <- friend(X,Y)', 9, "unknown entity 'Y'"),
         ("hobby(X) <- friend(X,Y)", 8, "expected ',', found ')'"),
         ("hobby(X,Y <- friend(X,Y)", 11, "expected ')', found '<-'"),
         ("hobby <- frend", 10, "unknown relation 'frend'; did you mean 'friend'?"),

@@ -1,13 +1,17 @@
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.arrays import WrongArraysError, require_arrays
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.evidence import FIRST
+from rnnlogic.rules.constants import CONSTANT
+from rnnlogic.rules.evidence import FIRST, IDS
 from rnnlogic.rules.rule import Rule
-from rnnlogic.rules.ruleset import RuleSet, unpack_rules
+from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 
 VOCAB = Vocab((), ("friend", "hobby"))
 relations = st.integers(0, 3)
@@ -139,8 +143,33 @@ def test_from_text_names_the_line():
         RuleSet.from_text("friend <- friend^-1\n\n# note\nhobby<-hoby", VOCAB)
 
 
-@pytest.mark.parametrize("body", [[-1], [-9], [FIRST, 0], [0, FIRST]])
+@pytest.mark.parametrize(
+    "body",
+    [
+        [-1], [-9], [FIRST, 0], [0, FIRST], [min(IDS.values()) - 1], [CONSTANT], [CONSTANT, CONSTANT],
+        [0, CONSTANT, 1], [CONSTANT, 0, CONSTANT], [0, 1, CONSTANT], [0, *[CONSTANT] * 3], [CONSTANT, FIRST],
+    ],
+)  # fmt: skip
 def test_steps_that_stand_for_nothing_are_refused(body):
     arrays = {"heads": np.zeros(1, np.int32), "body": np.array(body, np.int32)}
     with pytest.raises(RuleError, match="damaged"):
         unpack_rules(arrays | {"body_ptr": np.array([0, len(body)])})
+
+
+def test_rules_with_constants_are_told_apart():
+    rules = RuleSet.from_rules(
+        [Rule(0, (1, 2)), Rule(0, (1, CONSTANT - 4)), Rule(0, (CONSTANT, CONSTANT, 1))]
+    )
+    assert rules.have_constants.tolist() == [False, True, True]
+    assert rules.atoms.tolist() == [2, 1, 1]
+    assert rules.max_length == 2
+    assert unpack_rules(pack_rules(rules)) == rules
+    with pytest.raises(ValueError, match="one relation and one or two entities"):
+        RuleSet.from_rules([Rule(0, (1, CONSTANT, 2))])
+
+
+@pytest.mark.parametrize(("entities", "is_fine"), [(5, True), (4, False)])
+def test_constants_must_be_entities_of_the_graph(entities, is_fine):
+    arrays = pack_rules(RuleSet.from_rules([Rule(0, (1, CONSTANT - 4))]))
+    with nullcontext() if is_fine else pytest.raises(WrongArraysError, match="body holds -1004, less than"):
+        require_arrays(arrays, RULE_ARRAYS, {"E": entities, "R": 2})

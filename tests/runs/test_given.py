@@ -76,7 +76,7 @@ def test_what_is_dropped_is_told(data, tmp_path):
     assert len(given.rules) == 2
     assert given.notes == (
         f"{path}: 1 rules dropped: repeated",
-        f"{path}: 1 rules dropped: constants",
+        f"{path}: 1 rules dropped: an entity that the dataset does not have",
     )
 
 

@@ -1,4 +1,6 @@
-"""Learned rules on other facts: rules contain no entities, so they only need relations of the same names."""
+"""Learned rules on other facts: they only need relations of the same names; rules with constants also need
+the entities that they name.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +19,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.result import FIGURES, Learned
 from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.predictors.base import Move
+from rnnlogic.rules.constants import moved_body, new_entities
 from rnnlogic.rules.ruleset import RuleSet
 
 EXAMPLES = 5
@@ -30,7 +33,8 @@ class Transfer:
     missing: tuple[str, ...]  # relations the rules were learned with that the graph lacks
     unknown: tuple[str, ...]  # relations of the graph that no rule mentions
     kept: int  # rules
-    dropped: int  # rules that use a missing relation
+    dropped: int  # rules that use a missing relation, or name a missing entity
+    constants: int = 0  # those that only lack an entity
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -44,7 +48,13 @@ class Transfer:
         if self.missing:
             lines.append(
                 f"{len(self.missing):,} relation(s) of the rules are not in the graph: {_some(self.missing)};"
-                f" {self.dropped:,} of {self.kept + self.dropped:,} rules use them and were dropped"
+                f" {self.dropped - self.constants:,} of {self.kept + self.dropped:,} rules use them and were"
+                " dropped"
+            )
+        if self.constants:
+            lines.append(
+                f"{self.constants:,} of {self.kept + self.dropped:,} rules name entities that are not in the"
+                " graph, and were left behind"
             )
         if self.unknown:
             lines.append(
@@ -63,12 +73,14 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
             f"learned with {_some(source.relations)}, and names must be the same"
         )
     rules = learned.rules
-    lost = np.append(0, np.cumsum((ids[rules.body] < 0) & (rules.body >= 0)))
-    kept = (ids[rules.heads] >= 0) & (lost[rules.body_ptr[1:]] == lost[rules.body_ptr[:-1]])
+    body, is_lost = moved_body(rules.body, ids, new_entities(rules.body, source, target.vocab))
+    lacks_relation = (ids[rules.heads] < 0) | _any_step(rules, is_lost & (rules.body >= 0))
+    lacks_entity = _any_step(rules, is_lost & (rules.body < 0))
+    kept = ~(lacks_relation | lacks_entity)
     left = rules.filter(kept)
     move = Move(
         kept,
-        RuleSet(ids[left.heads], left.body_ptr, np.where(left.body < 0, left.body, ids[left.body])),
+        RuleSet(ids[left.heads], left.body_ptr, body[np.repeat(kept, rules.lengths)]),
         ids,
         target.vocab.num_relations,
     )
@@ -80,6 +92,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
         tuple(name for name in target.vocab.relations if name not in here),
         len(left),
         len(rules) - len(left),
+        int((lacks_entity & ~lacks_relation).sum()),
     )
     return Learned(learned.predictor.moved(move), **figures), report
 
@@ -131,6 +144,12 @@ def _new_ids(source: Vocab, target: Vocab) -> NDArray[np.int32]:
     places = {name: i for i, name in enumerate(target.relations)}
     forward = np.array([places.get(name, -1) for name in source.relations], np.int32)
     return np.append(forward, np.where(forward < 0, -1, forward + target.num_relations)).astype(np.int32)
+
+
+def _any_step(rules: RuleSet, steps: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which rules [n] have any of some steps of all bodies."""
+    before = np.append(0, np.cumsum(steps))
+    return np.asarray(before[rules.body_ptr[1:]] > before[rules.body_ptr[:-1]])
 
 
 def _fact(

@@ -32,7 +32,7 @@ DTYPES = {
 }
 LONGEST_HEADER = 1 << 24  # bytes
 METADATA = "__metadata__"
-_SIZE = re.compile(r"(?:(\d+)\*)?([A-Za-z_]\w*)([+-]\d+)?")
+_SIZE = re.compile(r"(?:(-?\d+)\*)?([A-Za-z_]\w*)([+-]\d+)?")
 Size = str | int  # a number, a name, or such as "2*R" and "rules+1"
 
 

@@ -84,7 +84,7 @@ def export(
     model = load_model(run, ids=ids)
     dataset, table = model.dataset, weighted_rules(model, relation, top)
     if target.value not in ("text", "jsonl"):
-        table = _only_chains(table)
+        table = _expressible(table, target)
     if not len(table):
         raise RNNLogicError(f"{run}: there are no rules for {relation or 'any relation'}")
     if target.endswith("-ranking"):
@@ -130,16 +130,22 @@ def weighted_rules(model: RNNLogic, relation: str | None, top: int | None) -> Ru
     return table.heaviest(None if relation is None else vocab.relation_id(relation), top)
 
 
-def _only_chains(table: RuleTable) -> RuleTable:
-    """The table without named evidence, which only our own formats can hold; a note says how much that is."""
-    named = table.rules.are_evidence.tolist()
-    if any(named):
-        echo(
-            f"note: {sum(named):,} rules are named evidence (such as @linked) and are left out: only text "
-            "and jsonl can hold them; without them answers may rank differently",
-            err=True,
-        )
-    return table.take([i for i, is_named in enumerate(named) if not is_named])
+def _expressible(table: RuleTable, target: Target) -> RuleTable:
+    """The table without rules that a format cannot hold; a note says how many these are.
+
+    Only our own formats hold named evidence, and all but id files rules with constants.
+    """
+    kinds = {"are named evidence (such as @linked)": table.rules.are_evidence}
+    if target == Target.ids:
+        kinds["have constants"] = table.rules.have_constants
+    for kind, are_lost in kinds.items():
+        if are_lost.any():
+            echo(
+                f"note: {are_lost.sum():,} rules {kind} and are left out: only text and jsonl can hold them; "
+                "without them answers may rank differently",
+                err=True,
+            )
+    return table.take([i for i in range(len(table)) if not any(are_lost[i] for are_lost in kinds.values())])
 
 
 def _check_options(target: Target, relation: str | None, head: str | None, facts: Path | None) -> None:

@@ -52,8 +52,9 @@ class Cost:
         return self._bodies.get(relation, lambda: self._padded(relation))
 
     def _padded(self, relation: int) -> NDArray[np.int64]:
-        """Bodies of the rules of a relation [rules, longest]."""
+        """Bodies of the chain rules of a relation [rules, longest]; other evidence costs little."""
         ids = self._rules.by_head(relation)
+        ids = ids[~(self._rules.are_evidence | self._rules.have_constants)[ids]]
         lengths = self._rules.lengths[ids]
         bodies = np.full((len(ids), int(lengths.max(initial=0))), NONE, np.int64)
         for i, (start, length) in enumerate(zip(self._rules.body_ptr[ids], lengths, strict=True)):

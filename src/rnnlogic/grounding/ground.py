@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import check_time
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads, map_ordered
 from rnnlogic.base.recent import Recent
@@ -20,12 +21,14 @@ from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding import kernels
 from rnnlogic.grounding.candidates import Candidates, Scored
+from rnnlogic.grounding.evidence.constant_rules import ConstantRules
 from rnnlogic.grounding.evidence.counting.kernels import Items
 from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.sampling import kernels as sampled
 from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.grounding.trie import Trie, build_trie
+from rnnlogic.rules.constants import CONSTANT
 from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -114,6 +117,7 @@ class _Ready(NamedTuple):
     place: NDArray[np.int64]  # [chains] position among the ids, in the order of the trie
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
     evidence: Source | None  # named evidence, if any of the rules is
+    constants: ConstantRules | None  # rules with constants, if there are any
 
 
 class Batch(NamedTuple):
@@ -157,6 +161,10 @@ class Grounder:
             raise RNNLogicError(
                 f"rules use relation id {used}; the graph has {2 * graph.num_relations} with inverses"
             )
+        if CONSTANT - rules.body.min(initial=0) >= graph.num_entities:
+            raise RNNLogicError(
+                f"rules with constants name entities beyond the {graph.num_entities:,} of the graph"
+            )
         self.graph, self.rules = graph, rules
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results
@@ -164,7 +172,7 @@ class Grounder:
         budget = budget or default_budget(graph)
         self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
-        self._items: Items | None = None  # found when named evidence first needs them
+        self._items: Items | None = None  # found when they are first needed
 
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
@@ -207,13 +215,22 @@ class Grounder:
         ids = self.rules.by_head(relation)
         bodies = [self.rules[int(i)].body for i in ids]
         named = np.array([is_evidence(body) for body in bodies], bool)
-        chains, places = [bodies[i] for i in np.flatnonzero(~named)], np.flatnonzero(~named)
-        trie, source = build_trie(chains), None
+        with_constants = self.rules.have_constants[ids]
+        places = np.flatnonzero(~(named | with_constants))
+        chains = [bodies[i] for i in places]
+        trie, source, constants = build_trie(chains), None, None
         if named.any():
-            self._items = self._items or find_items(self.graph)
             of_kind = {bodies[i][0]: int(i) for i in np.flatnonzero(named)}
-            source = Source.of(self.graph, self._items, relation, of_kind)
-        return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source)
+            source = Source.of(self.graph, self._found_items(), relation, of_kind)
+        if with_constants.any():
+            own = np.flatnonzero(with_constants)
+            stated = [bodies[i] for i in own]
+            constants = ConstantRules.of(self.graph, self._found_items(), relation, stated, own)
+        return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source, constants)
+
+    def _found_items(self) -> Items:
+        self._items = self._items or find_items(self.graph)
+        return self._items
 
     def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:
         """The queries in units of work for `ground_batch`, large ones first."""
@@ -242,7 +259,8 @@ class Grounder:
 
     def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
-        ids, trie, place, dtype, evidence = self.ready(batch.relation)
+        check_time()
+        ids, trie, place, dtype, evidence, constants = self.ready(batch.relation)
         if self.budget is not None:
             entity, count, ptr, cuts = self._count_within(batch, trie, self.budget)
         else:
@@ -252,9 +270,14 @@ class Grounder:
             (entity, count, ptr), cuts = self._count(batch, trie, dtype, self._chunk_results), NO_CUTS
         if len(ptr) == 0:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
-        found = Walked(place, ptr, entity, count)
+        asked, found = (batch.heads, batch.hidden), Walked(place, ptr, entity, count)
+        if constants is not None:
+            more = constants.added(self.graph, found, *asked, self._chunk_results)
+            if more is None:
+                return [part for half in batch.halves() for part in self.ground_batch(half)]
+            found = more
         if evidence is not None:
-            found = evidence.added(self.graph, found, batch.heads, batch.hidden)
+            found = evidence.added(self.graph, found, *asked)
         place, ptr, entity, count = found
         queries, entities = (batch.positions, batch.heads), self.graph.num_entities
         return [Grounding(batch.relation, *queries, ids, place, ptr, entity, count, entities, cuts)]

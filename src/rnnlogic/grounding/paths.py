@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.constants import NONE, Constants, constants_of
 from rnnlogic.rules.rule import Rule
 
 Fact = tuple[int, int, int]  # head, relation (0..2R-1), tail
@@ -54,8 +55,14 @@ def paths(
     limit: int | None = 10,
     hidden: Fact | None = None,
 ) -> PathList:
-    """Walks from head to tail along a rule's body, without the fact `hidden` in either direction."""
+    """Walks from head to tail along a rule's body, without the fact `hidden` in either direction.
+
+    Of a rule with constants these are the facts that make its body true, which counts as one walk.
+    """
     body = _body_of(rule)
+    told = constants_of(body)
+    if told is not None:
+        return _facts_behind(graph, head, told, tail, limit, hidden)
     layers = _walk_layers(graph, head, body, tail, hidden)
     found = (Path(entities, body) for entities in _walks(layers))
     return PathList(_count(layers), tuple(islice(found, limit)))
@@ -63,6 +70,20 @@ def paths(
 
 def _body_of(rule: Rule | Sequence[int]) -> tuple[int, ...]:
     return rule.body if isinstance(rule, Rule) else tuple(int(relation) for relation in rule)
+
+
+def _facts_behind(
+    graph: Graph, head: int, told: Constants, tail: int, limit: int | None, hidden: Fact | None
+) -> PathList:
+    """Facts from the head to what the body of a rule with constants names, or from there to the tail."""
+    constant, variable = (head, tail) if told.at_head else (tail, head)
+    if constant != told.constant:
+        return PathList(0, ())
+    step = graph.inverse(told.step) if told.at_head else told.step
+    others = _edges_from(graph, np.array([variable], np.int32), step, hidden)[1].tolist()
+    found = [other for other in others if told.other in (NONE, other)]
+    ends = ((other, variable) if told.at_head else (variable, other) for other in found[:limit])
+    return PathList(min(len(found), 1), tuple(Path(pair, (told.step,)) for pair in ends))
 
 
 def _step_text(relation: int, vocab: Vocab, labels: bool) -> str:

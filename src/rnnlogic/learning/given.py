@@ -30,7 +30,8 @@ class GivenRules(NamedTuple):
     feature: Feature | None = None  # what the weights multiply, if a run learned them
 
 
-NOTHING_GIVEN = GivenRules(RuleSet.from_rules([]))
+NO_RULES = RuleSet.from_rules([])
+NOTHING_GIVEN = GivenRules(NO_RULES)
 
 
 class Edits(NamedTuple):
@@ -39,6 +40,18 @@ class Edits(NamedTuple):
     pinned: RuleSet  # take part in every round, and are among the final rules
     banned: Banned  # never take part
     weights: NDArray[np.float64] | None  # of pinned rules, if a run learned them for the same feature
+    constants: RuleSet = NO_RULES  # pinned rules with constants, which no generator writes
+
+    def for_predictor(self, uses_constants: bool) -> Edits:
+        """Without rules with constants, if the predictor cannot use them."""
+        has_any = self.pinned.have_constants.any() or len(self.constants)
+        if uses_constants or not has_any:
+            return self
+        kept = ~self.pinned.have_constants
+        if not kept.any() and not len(self.constants):
+            raise RuleError("all given rules have constants, which only the variant rnnlogic uses")
+        weights = None if self.weights is None else self.weights[kept]
+        return self._replace(pinned=self.pinned.filter(kept), weights=weights, constants=NO_RULES)
 
     def with_pinned(
         self, rules: RuleSet, log_prob: NDArray[np.float64], log_prob_of: LogProb
@@ -68,14 +81,16 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
     for i in np.flatnonzero(banned.mask(pinned)):
         raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and banned; remove one of the two")
     pinned = banned.keep(given.rules) | pinned
+    constants = NO_RULES
     if config.generate:  # the settings add named evidence to generated rules
-        pinned = pinned.filter(~pinned.are_evidence)
+        constants = pinned.filter(pinned.have_constants)
+        pinned = pinned.filter(~(pinned.are_evidence | pinned.have_constants))
     if not config.generate and not len(pinned):
         raise RuleError("no rules to learn weights for: give some (--rules FILE) or drop --no-generate")
     if config.generate:
         _require_writable(pinned, config.max_length, vocab)
     are_known = pinned == given.rules and given.feature == config.predictor.feature
-    return Edits(pinned, banned, given.weights if are_known else None)
+    return Edits(pinned, banned, given.weights if are_known else None, constants)
 
 
 def _require_writable(rules: RuleSet, max_length: int, vocab: Vocab) -> None:

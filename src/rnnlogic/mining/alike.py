@@ -61,8 +61,10 @@ def alike_rules(
 def _batches(rules: RuleSet) -> Iterator[list[NDArray[np.int64]]]:
     """Ids of the first rules of every head that has several, some heads at a time."""
     batch: list[NDArray[np.int64]] = []
+    named = rules.are_evidence  # which predicts nothing by itself
     for head in rules.head_relations().tolist():
-        ids = rules.by_head(head)[:MOST]
+        ids = rules.by_head(head)
+        ids = ids[~named[ids]][:MOST]
         if len(ids) > 1:
             batch.append(ids)
         if sum(map(len, batch)) >= TOGETHER:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.ground import Grounder, Grounding
 from rnnlogic.grounding.paths import Path, paths
 from rnnlogic.mining.kernels import add_matches
+from rnnlogic.rules.constants import has_constants
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -93,7 +95,7 @@ def amie_statistics(
     predictions, support, pca = np.zeros((3, len(rules)), np.int64)  # of the rules in `order`
     pairs = np.full((len(rules), examples, 2), -1, np.int32)
     is_reached = np.zeros(graph.num_entities, np.bool_)
-    total, done = len(entities) * math.ceil(len(bodies) / BODIES), 0
+    total, done = len(entities) * (math.ceil(len(bodies) / BODIES) + int(rules.have_constants.any())), 0
     for block, part in groundings(graph, bodies, entities, threads):
         ends = ptr[block : block + len(part.rules) + 1]
         own = slice(ends[0], ends[-1])
@@ -148,9 +150,12 @@ def with_statistics(
 
 
 def by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[tuple[int, ...]], NDArray[np.int64]]:
-    """Rule ids [n] sorted by body, the distinct bodies, and where the rules of each begin [bodies+1]."""
-    bodies = [rule.body for rule in rules]
-    order = sorted(range(len(bodies)), key=bodies.__getitem__)
+    """Rule ids [n] sorted by body, the distinct bodies, and where the rules of each begin [bodies+1].
+
+    Bodies with constants come last.
+    """
+    bodies, last = [rule.body for rule in rules], rules.have_constants.tolist()
+    order = sorted(range(len(bodies)), key=lambda i: (last[i], bodies[i]))
     starts = [i for i, rule in enumerate(order) if i == 0 or bodies[rule] != bodies[order[i - 1]]]
     return (
         np.array(order, np.int64),
@@ -165,10 +170,12 @@ def groundings(
     """Ground blocks of bodies from `starts`; each part comes with the position of its block's first body.
 
     The queries of a part are positions in `starts`, ascending. The bodies are sorted, so a block's trie keeps
-    their order.
+    their order; those with constants are grounded apart.
     """
-    for start in range(0, len(bodies), BODIES):
-        block = RuleSet.from_rules(Rule(0, body) for body in bodies[start : start + BODIES])
+    chains = sum(not has_constants(body) for body in bodies)
+    blocks = [*range(0, chains, BODIES), *range(chains, len(bodies), BODIES)]
+    for start, end in pairwise([*blocks, len(bodies)]):
+        block = RuleSet.from_rules(Rule(0, body) for body in bodies[start:end])
         for part in Grounder(graph, block, threads).ground(starts, 0):
             yield start, part
 

@@ -24,6 +24,8 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.amie import by_body
 from rnnlogic.mining.kernels import count_simple
+from rnnlogic.rules.constants import NONE, Constants, constants_of
+from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 
@@ -96,6 +98,9 @@ def _count(shared: _Shared, unit: _Unit) -> tuple[NDArray[np.int64], NDArray[np.
     graph, support = shared.graph, np.zeros(len(unit.heads), np.int64)
     if not unit.body:
         return support, support, False
+    told = constants_of(unit.body)
+    if told is not None:
+        return _count_constants(graph, unit, told)
     starts = np.unique(graph.edges(unit.body[0])[0])
     np.random.default_rng([shared.seed, *unit.body]).shuffle(starts)
     is_end = np.zeros(graph.num_entities, np.bool_)
@@ -105,7 +110,26 @@ def _count(shared: _Shared, unit: _Unit) -> tuple[NDArray[np.int64], NDArray[np.
     return predictions * says_something, support * says_something, steps >= shared.steps
 
 
+def _count_constants(
+    graph: Graph, unit: _Unit, told: Constants
+) -> tuple[NDArray[np.int64], NDArray[np.int64], bool]:
+    """The same for a body with constants: the entities that have it, other than those that the rule names."""
+    step = graph.inverse(told.step) if told.at_head else told.step  # from the variable to the other entity
+    have, others = graph.edges(step)
+    if told.other != NONE:
+        have = graph.neighbours(told.other, graph.inverse(step))
+    else:
+        have = np.unique(have[(others != have) & (others != told.constant)])
+    have = have[(have != told.constant) & (have != told.other)]
+    support = np.zeros(len(unit.heads), np.int64)
+    for i, head in enumerate(unit.heads.tolist()):
+        relation = head if told.at_head else graph.inverse(head)
+        support[i] = np.isin(have, graph.neighbours(told.constant, relation)).sum()
+    says_something = _says_something(unit)
+    return len(have) * says_something, support * says_something, False
+
+
 def _says_something(unit: _Unit) -> NDArray[np.bool_]:
     """Which rules [n] are not r <- r, whose only path is the predicted fact."""
-    is_trivial: Sequence[bool] = [unit.body == (head,) for head in unit.heads.tolist()]
+    is_trivial: Sequence[bool] = [Rule(head, unit.body).is_trivial for head in unit.heads.tolist()]
     return ~np.array(is_trivial, np.bool_)

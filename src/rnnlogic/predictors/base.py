@@ -135,6 +135,7 @@ class Predictor(AnswerScorer):
     """A fitted predictor. Its fields are what it has learned."""
 
     uses_evidence: ClassVar[bool] = False  # whether rules may be named evidence
+    uses_constants: ClassVar[bool] = False  # whether rules may have constants
     rules: RuleSet
     weights: Weights  # one number per rule, by which people sort them
     feature: Feature

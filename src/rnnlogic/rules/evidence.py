@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from rnnlogic.rules.constants import CONSTANT
+
 MARK = "@"  # begins a name in the text of a rule
 Switch = Literal["negative_evidence", "prior", "constants"]  # the setting that adds it
 
@@ -43,7 +45,7 @@ def kind_of(relation: int) -> Named | None:
 
 def is_evidence(body: tuple[int, ...]) -> bool:
     """Whether a body is named evidence."""
-    return len(body) == 1 and body[0] <= FIRST
+    return len(body) == 1 and CONSTANT < body[0] <= FIRST
 
 
 def makes_candidates(body: tuple[int, ...]) -> bool:

@@ -1,4 +1,4 @@
-"""Bans on rules, written as patterns: `treats <- * & causes`, `* <- isa & ...`.
+"""Bans on rules, written as patterns: `treats <- * & causes`, `* <- isa & ...`, `treats(X,*) <- *(X,Z)`.
 
 A pattern bans a rule in both directions: `h(X,Y) <- body` read from Y to X is a rule for h^-1, and that is
 banned too.
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.constants import ANY_ENTITY, CONSTANT
 from rnnlogic.rules.rule import ANY, GAP, Rule, inverse_step, parse_pattern, parse_rule
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -65,7 +66,7 @@ def matches(pattern: Rule, rules: RuleSet) -> NDArray[np.bool_]:
 
 def is_open(pattern: Rule) -> bool:
     """Whether a pattern describes more than one rule."""
-    return any(step in (ANY, GAP) for step in (pattern.head, *pattern.body))
+    return any(step in (ANY, GAP, ANY_ENTITY) for step in (pattern.head, *pattern.body))
 
 
 def mirror_image(pattern: Rule, vocab: Vocab) -> Rule:
@@ -96,6 +97,9 @@ def _bodies_match(steps: tuple[int, ...], bodies: NDArray[np.int32]) -> NDArray[
         if step == GAP:
             reached = np.logical_or.accumulate(reached, axis=1)
         else:
-            reached[:, 1:] = reached[:, :-1] & ((bodies == step) | ((step == ANY) & (bodies >= 0)))
+            fits = (
+                bodies >= 0 if step == ANY else bodies <= CONSTANT if step == ANY_ENTITY else bodies == step
+            )
+            reached[:, 1:] = reached[:, :-1] & fits
             reached[:, 0] = False
     return reached[:, -1]

@@ -2,25 +2,32 @@
 
     rule  = atom arrow body            arrow = "<-" | "<=" | "←" | ":-"
     body  = "true" | atom { and atom } and   = "&" | "∧" | ","
-    atom  = name [ "(" word "," word ")" ]      (either all atoms of a rule have variables or none)
+    atom  = name [ "(" place "," place ")" ]    (either all atoms of a rule have places or none)
     name  = ( word | quoted ) { "^-1" }
+    place = word | quoted
 
-A word consists of letters, digits and `_ . / : # + -`. Any other relation name is a JSON string in double
+A word consists of letters, digits and `_ . / : # + -`. Any other name is a JSON string in double
 quotes. The body `true` is the empty walk: X = Y. A body `@linked` is named evidence
 (see `evidence.py`), not a chain. A `#` between tokens starts a comment. In a pattern, `*`
 stands for any relation and `...` for any steps; next to other steps, `...` needs the short form.
+
+A rule whose body has one atom may name entities: `speaks(X,english) <- lives_in(X,london)`, or
+`works_in(X,lab) <- uses(X,Z)` if the body only asks for some fact. There a capital letter, with digits or
+without, is a variable, and anything else an entity; an entity `X` is written `"X"`. In a pattern, `*`
+stands for any entity.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.raw import printable
 from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.constants import ANY_ENTITY, NONE, Constants, constants_of
 from rnnlogic.rules.evidence import FIRST, IDS, MARK, is_evidence, kind_of
 
 TRUE = "true"
@@ -43,6 +50,7 @@ _TOKEN_KINDS = {
 }
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKEN_KINDS.items()), re.DOTALL)
 _PLAIN_NAME = re.compile(_WORD)
+_VARIABLE = re.compile(r"[A-Z]\d*")  # in rules with constants
 
 
 class Rule(NamedTuple):
@@ -54,7 +62,10 @@ class Rule(NamedTuple):
     @property
     def is_trivial(self) -> bool:
         """Whether this is r <- r, which says nothing."""
-        return self.body == (self.head,)
+        told = constants_of(self.body)
+        return self.body == (self.head,) or (
+            told is not None and told.step == self.head and told.other == told.constant
+        )
 
 
 def parse_rule(text: str, vocab: Vocab) -> Rule:
@@ -75,9 +86,12 @@ def format_rule(
     `labels` gives the names that people see, such as `place of death(X,Y)`, and named evidence in words;
     neither can be read back.
     """
-    used = (rule.head,) if is_evidence(rule.body) else (rule.head, *rule.body)
+    told = constants_of(rule.body)
+    used = (rule.head,) if is_evidence(rule.body) else (rule.head, *(rule.body if told is None else ()))
     if not all(0 <= relation < 2 * vocab.num_relations for relation in used):
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
+    if told is not None:
+        return _constants_text(rule.head, told, vocab, labels)
     evidence = kind_of(rule.body[0]) if is_evidence(rule.body) else None
     if labels and evidence is not None:
         variables = "" if style == "short" else "(X,Y)"
@@ -107,9 +121,32 @@ def format_constants(head: tuple[int, int], body: tuple[int, int], vocab: Vocab,
     """
     relation, answer = head
     by, other = body
-    constant = "Z" if other < 0 else _name_text(vocab.entities[other])
-    told = _atom_text(relation, variable, _name_text(vocab.entities[answer]), vocab, False)
+    constant = "Z" if other < 0 else constant_text(vocab.entities[other])
+    told = _atom_text(relation, variable, constant_text(vocab.entities[answer]), vocab, False)
     return f"{told} <- {_atom_text(by, constant, variable, vocab, False)}"
+
+
+def _constants_text(head: int, told: Constants, vocab: Vocab, labels: bool) -> str:
+    """A rule with constants, its head in the direction of its relation id."""
+    if max(told.constant, told.other) >= vocab.num_entities or not 0 <= told.step < 2 * vocab.num_relations:
+        raise RuleError(f"{told} of a rule does not fit {vocab!r}")
+    is_twice = told.constant == told.other  # unquoted, it would be a variable
+
+    def name(entity: int) -> str:
+        return vocab.described(entity) if labels else constant_text(vocab.entities[entity], is_twice)
+
+    constant, other = name(told.constant), "Z" if told.other == NONE else name(told.other)
+    relation = _relation_text(head, vocab, labels)
+    if told.at_head:
+        return f"{relation}({constant},Y) <- {_atom_text(told.step, other, 'Y', vocab, labels)}"
+    return f"{relation}(X,{constant}) <- {_atom_text(told.step, 'X', other, vocab, labels)}"
+
+
+def constant_text(name: str, quoted: bool = False) -> str:
+    """The name of an entity in a rule, quoted if it could be read as anything else."""
+    if quoted or _VARIABLE.fullmatch(name):
+        return json.dumps(name, ensure_ascii=False)
+    return _name_text(name)
 
 
 def chain_variables(length: int) -> list[str]:
@@ -123,6 +160,12 @@ def chain_variables(length: int) -> list[str]:
 def inverse_step(relation: int, vocab: Vocab) -> int:
     """The inverse of a relation; ANY and GAP are their own inverses."""
     return relation if relation < 0 else vocab.inverse(relation)
+
+
+def mirrored(rule: Rule, num_relations: int) -> Rule:
+    """The same rule read from Y to X: r^-1 <- the body backwards."""
+    turned = [step if step < 0 else (step + num_relations) % (2 * num_relations) for step in rule.body]
+    return Rule((rule.head + num_relations) % (2 * num_relations), tuple(reversed(turned)))
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool) -> str:
@@ -158,7 +201,7 @@ class _Token(NamedTuple):
 
 class _Atom(NamedTuple):
     relation: int
-    variables: tuple[_Token, ...]  # two, or none in the short form
+    variables: tuple[_Token, ...]  # or entities; two, or none in the short form
 
 
 class _Parser:
@@ -177,6 +220,8 @@ class _Parser:
             raise self.error(self.upcoming, "expected '&' or the end of the rule")
         if head.relation <= FIRST or (len(body) > 1 and any(atom.relation <= FIRST for atom in body)):
             raise RuleError(f"named evidence ({MARK}...) must be the whole body of a rule\n  {self.text}")
+        if self.names_entities(head, body):
+            return Rule(head.relation, self.constants(head, body).body)
         if not head.variables or [atom.relation for atom in body] == [GAP]:
             return Rule(head.relation, tuple(atom.relation for atom in body))
         return Rule(head.relation, self.chain(head, body))
@@ -206,11 +251,16 @@ class _Parser:
         if not with_variables:
             return _Atom(relation, ())
         self.take("open", "'(' and two variables")
-        first = self.take("word", "a variable")
+        first = self.place()
         self.take("comma", "','")
-        second = self.take("word", "a variable")
+        second = self.place()
         self.take("close", "')'")
         return _Atom(relation, (first, second))
+
+    def place(self) -> _Token:
+        """A variable or an entity."""
+        names = ["quoted", *(["any"] if self.pattern else [])]
+        return self.take(self.upcoming.kind if self.upcoming.kind in names else "word", "a variable")
 
     def relation(self) -> int:
         token = self.upcoming
@@ -231,14 +281,51 @@ class _Parser:
         return IDS[token.text.removeprefix(MARK)]
 
     def lookup(self, token: _Token) -> int:
+        return self.named(token, self.vocab.relation_id)
+
+    def named(self, token: _Token, id_of: Callable[[str], int]) -> int:
+        """The id of a name, plain or quoted."""
         try:
             name = token.text if token.kind == "word" else json.loads(token.text, strict=False)
-            return self.vocab.relation_id(name)
+            return id_of(name)
         except json.JSONDecodeError as error:
             reason = error.msg.lower().removesuffix(" starting at")
             raise self.error(token, f"bad quoted name ({reason})", found=False) from None
         except UnknownNameError as error:
             raise self.error(token, str(error), found=False) from None
+
+    def names_entities(self, head: _Atom, body: list[_Atom]) -> bool:
+        """Whether a rule has constants: names in quotes, or one atom that is no chain and other words."""
+        places = [place for atom in (head, *body) for place in atom.variables]
+        if any(place.kind != "word" for place in places):
+            return True
+        if len(body) != 1 or not body[0].variables or body[0].relation <= FIRST:
+            return False
+        is_chain = {place.text for place in head.variables} == {place.text for place in body[0].variables}
+        return not is_chain and not all(map(_is_variable, places))
+
+    def constants(self, head: _Atom, body: list[_Atom]) -> Constants:
+        """The parts of a rule with constants."""
+        if len(body) != 1 or not body[0].variables:
+            raise RuleError(f"a rule that names entities needs a body of one atom\n  {self.text}")
+        free = [_is_variable(place) for place in head.variables]
+        if sum(free) != 1:
+            raise self.error(head.variables[1], "expected one variable and one entity in the head")
+        at_head = free[1]
+        variable, named = head.variables[at_head], head.variables[not at_head]
+        other = self.other_end(body[0], variable.text)
+        if _is_variable(other) and other.text == variable.text:
+            raise self.error(other, f"expected another variable than {variable.text!r}, or an entity")
+        # The body is walked from X to what it names, or from there to Y.
+        forwards = (other is body[0].variables[1]) != at_head
+        step = body[0].relation if forwards else inverse_step(body[0].relation, self.vocab)
+        reached = NONE if _is_variable(other) else self.entity(other)
+        return Constants(at_head, self.entity(named), reached, step)
+
+    def entity(self, token: _Token) -> int:
+        if token.kind == "any":
+            return ANY_ENTITY
+        return self.named(token, self.vocab.entity_id)
 
     def chain(self, head: _Atom, body: list[_Atom]) -> tuple[int, ...]:
         """The relations along the body, each turned to continue from the one before."""
@@ -266,9 +353,9 @@ class _Parser:
             short = "next to other steps, '...' needs the short form, such as: r1 <- r2 & ..."
             raise RuleError(f"{short}\n  {self.text}")
         left, right = atom.variables
-        if left.text == here:
+        if left.text == here and left.kind == "word":
             return right
-        if right.text == here:
+        if right.text == here and right.kind == "word":
             return left
         raise self.error(left, f"expected the chain variable {here!r} in this atom")
 
@@ -287,6 +374,10 @@ class _Parser:
             message += ", found the end" if token.kind == "end" else f", found {token.text!r}"
         shown = re.sub(r"\s", " ", self.text)
         return RuleError(f"column {token.start + 1}: {message}\n  {shown}\n  {' ' * token.start}^")
+
+
+def _is_variable(token: _Token) -> bool:
+    return token.kind == "word" and _VARIABLE.fullmatch(token.text) is not None
 
 
 def _tokens(text: str) -> Iterator[_Token]:

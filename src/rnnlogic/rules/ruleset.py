@@ -15,12 +15,14 @@ from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.constants import CONSTANT, well_formed
 from rnnlogic.rules.evidence import FIRST, IDS
 from rnnlogic.rules.rule import Rule, parse_rule
 
 RULE_ARRAYS: Declaration = {  # what `pack_rules` gives
     "heads": Declared("int32", ("rules",), least=0, below="2*R"),
-    "body": Declared("int32", ("steps",), least=min(IDS.values()), below="2*R"),  # or named evidence
+    # Relations, named evidence, or entities: those of rules with constants
+    "body": Declared("int32", ("steps",), least=f"-1*E{CONSTANT + 1:+d}", below="2*R"),
     "body_ptr": Declared("int64", ("rules+1",), points_into="body"),
 }
 
@@ -53,6 +55,8 @@ class RuleSet:
         body = np.fromiter(chain.from_iterable(rule.body for rule in distinct), np.int32, int(body_ptr[-1]))
         if heads.min(initial=0) < 0 or ((body < 0) & (body > FIRST)).any():
             raise ValueError("relation ids of rules must not be negative")
+        if not well_formed(body, body_ptr):
+            raise ValueError("a rule with constants needs a body of one relation and one or two entities")
         return cls(heads, body_ptr, body)
 
     @classmethod
@@ -132,10 +136,16 @@ class RuleSet:
         lengths.setflags(write=False)
         return lengths
 
+    @cached_property
+    def atoms(self) -> NDArray[np.int64]:
+        """Atoms in the body of every rule: its length without entities."""
+        entities = np.append(0, np.cumsum(self.body <= CONSTANT))
+        return np.asarray(self.lengths - np.diff(entities[self.body_ptr]), np.int64)
+
     @property
     def max_length(self) -> int:
-        """Length of the longest body; 0 without rules."""
-        return int(self.lengths.max(initial=0))
+        """Atoms of the longest body; 0 without rules."""
+        return int(self.atoms.max(initial=0))
 
     def filter(self, mask: ArrayLike) -> RuleSet:
         """The rules where the mask [n] is true."""
@@ -150,6 +160,11 @@ class RuleSet:
         found: NDArray[np.bool_] = self.lengths == 1
         found[found] = self.body[self.body_ptr[:-1][found]] <= FIRST
         return found
+
+    @cached_property
+    def have_constants(self) -> NDArray[np.bool_]:
+        """Which rules [n] have constants."""
+        return np.asarray(self.atoms < self.lengths)
 
     def without_trivial(self) -> RuleSet:
         """All rules except r <- r."""
@@ -188,8 +203,11 @@ def pack_rules(rules: RuleSet) -> Arrays:
 
 def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
     """Rules packed by `pack_rules`."""
-    body, lengths = arrays["body"], np.diff(arrays["body_ptr"])
-    if np.any((body < 0) & ((body > FIRST) | (np.repeat(lengths, lengths) != 1))):
+    body, ptr = arrays["body"], arrays["body_ptr"]
+    lengths = np.diff(ptr)
+    is_named = (body < 0) & (body > CONSTANT)
+    is_wrong = is_named & ((body > FIRST) | (body < min(IDS.values())) | (np.repeat(lengths, lengths) != 1))
+    if is_wrong.any() or not well_formed(body, ptr):
         raise RuleError("a rule has a step that is neither a relation nor evidence: its file is damaged")
     return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), body.copy())
 

@@ -10,6 +10,7 @@ import numpy as np
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.learning.given import NOTHING_GIVEN, GivenRules
+from rnnlogic.rules.constants import CONSTANT, moved_body, new_entities
 from rnnlogic.rules.evidence import FIRST
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
@@ -74,9 +75,14 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
             ours[relation] = vocab.relation_id(theirs.relation_name(relation))
         except UnknownNameError as error:
             raise RuleError(f"{folder}: its rules have an {error}") from None
-    body = np.where(rules.body < 0, rules.body, ours[rules.body])
-    moved = RuleSet(ours[rules.heads], rules.body_ptr.copy(), body)
-    return GivenRules(moved, weights, log_prior, feature=config.predictor.feature)
+    body, is_lost = moved_body(rules.body, ours, new_entities(rules.body, theirs, vocab))
+    lost = np.append(0, np.cumsum(is_lost))
+    kept = np.diff(lost[rules.body_ptr]) == 0
+    left = rules.filter(kept)
+    moved = RuleSet(ours[left.heads], left.body_ptr, body[np.repeat(kept, rules.lengths)])
+    number = int((~kept).sum())
+    notes = (f"{folder}: {number:,} rules dropped: they name entities that are not here",) if number else ()
+    return GivenRules(moved, weights[kept], log_prior[kept], notes, config.predictor.feature)
 
 
 def rules_within(rules: RuleSet, vocab: Vocab) -> RuleSet:
@@ -85,4 +91,7 @@ def rules_within(rules: RuleSet, vocab: Vocab) -> RuleSet:
     unknown = used[((used < 0) & (used > FIRST)) | (used >= 2 * vocab.num_relations)]
     if len(unknown):
         raise RuleError(f"{rules!r} has relation id {unknown[0]}, which {vocab!r} does not have")
+    if CONSTANT - used.min(initial=0) >= vocab.num_entities:
+        entity = CONSTANT - used.min()
+        raise RuleError(f"{rules!r} names entity id {entity}, which {vocab!r} does not have")
     return rules

@@ -16,7 +16,9 @@ from rnnlogic.answering.explaining.reasons import Contribution, Idea
 from rnnlogic.answering.explaining.svg import Strand, picture
 from rnnlogic.answering.listing import RuleInfo
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.grounding.paths import Path
 from rnnlogic.mining.examples import rule_examples
+from rnnlogic.rules.constants import constants_of
 from rnnlogic.rules.rule import Rule, format_rule, parse_rule
 from rnnlogic.serve.api import entity_info
 from rnnlogic.serve.runs import Served
@@ -150,14 +152,21 @@ def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
     }
 
 
+def _ends(rule: Rule, path: Path, vocab: Vocab) -> list[str]:
+    """The entities that a rule joins; the walk of a rule with constants leads to one of them only."""
+    ends, told = [path.entities[0], path.entities[-1]], constants_of(rule.body)
+    if told is not None:
+        ends[0 if told.at_head else 1] = told.constant
+    return [vocab.entities[end] for end in ends]
+
+
 def rule_page(run: Served, rule: Rule) -> dict[str, Any]:
     """A rule with right and wrong examples, as walks."""
     found = rule_examples(run.model.dataset.graph("train"), run.graph, rule)
     return {
         kind: [
             {
-                "head": run.vocab.entities[path.entities[0]],
-                "tail": run.vocab.entities[path.entities[-1]],
+                **dict(zip(("head", "tail"), _ends(rule, path, run.vocab), strict=True)),
                 "path": Markup(path_html(path, run.vocab)),
             }
             for path in paths

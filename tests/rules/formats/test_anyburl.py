@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.constants import Constants
 from rnnlogic.rules.formats import format_of, read_table, write_table
 from rnnlogic.rules.formats.lines import ImportReport
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.rules.nasty import rule_sets, vocabularies
@@ -89,11 +90,46 @@ def test_other_kinds_of_rules_are_counted(read):
         "10 rules read",
         "  1 dropped: repeated",
         "  1 dropped: empty body",
-        "  3 dropped: constants",
+        "  3 dropped: an entity that the dataset does not have",
         "  4 dropped: not a chain",
         "  1 added for the inverse relation",
         "2 rules kept",
     ]
+
+
+def test_rules_with_constants_are_read_and_written(tmp_path):
+    vocab = Vocab(("ann", "chess (board), wood", "bob", "X"), ("friend", "hobby", "hobby (indoor)"))
+    lines = (
+        "5\t2\t0.4\thobby(X,chess (board), wood) <= friend(X,ann)\n"
+        "5\t2\t0.4\thobby(ann,Y) <= friend(A,Y)\n"
+        "5\t2\t0.4\thobby (indoor)(X,bob) <= friend(A,X)\n"
+        "5\t2\t0.4\thobby(X,bob) <= friend(X,bob)\n"
+    )
+    path = tmp_path / "rules.tsv"
+    path.write_text(lines)
+    table, report = read_table(path, vocab)
+    assert [format_rule(rule, vocab) for rule in table.rules][::2] == [
+        'hobby(X,"chess (board), wood") <- friend(X,ann)',
+        "hobby(ann,Y) <- friend(Z,Y)",
+        '"hobby (indoor)"(X,bob) <- friend(Z,X)',
+        'hobby(X,"bob") <- friend(X,"bob")',
+    ]
+    assert [format_rule(rule, vocab) for rule in table.rules][1::2] == [
+        'hobby^-1("chess (board), wood",Y) <- friend(Y,ann)',
+        "hobby^-1(X,ann) <- friend(Z,X)",
+        '"hobby (indoor)"^-1(bob,Y) <- friend(Z,Y)',
+        'hobby^-1("bob",Y) <- friend(Y,"bob")',
+    ]
+    assert (report.read, report.kept, report.mirrored, report.dropped()) == (4, 8, 4, {})
+    write_table(tmp_path / "again.tsv", table, vocab, "anyburl")
+    assert (tmp_path / "again.tsv").read_text() == lines
+    unclear = table_of(RuleSet.from_rules([Rule(1, Constants(False, 3, 0, 0).body)]))
+    with pytest.raises(RuleError, match="ambiguous"):
+        write_table(tmp_path / "X.tsv", unclear, vocab, "anyburl")
+    path.write_text(
+        "5\t2\t0.4\thobby(X,bob) <= friend(X,A), friend(A,ann)\n5\t2\t0.4\thobby(X,Y) <= friend(X,bob)\n"
+    )
+    assert list(read_table(path, vocab).report.dropped().values()) == [2]
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,10 @@ class Explanation:
         facts = () if self.hangs_on is None else self.hangs_on.facts
         entities = {self.head, self.tail, *(entity for path in paths for entity in path.entities)}
         entities |= {end for head, _, tail in facts for end in (head, tail)}
-        relations = {self.relation, *(step for rule in self.contributions for step in rule.chain.body)}
+        relations = {
+            self.relation,
+            *(step for rule in self.contributions for step in rule.chain.body if step >= 0),
+        }
         relations |= {relation for _, relation, _ in facts}
         found: dict[str, Any] = {"labels": vocab.labels_of(entities, relations)}
         if vocab.types is not None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from rnnlogic.answering.explaining.names import entity_words, fact_words, relation_words
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.constants import has_constants
 from rnnlogic.rules.evidence import FIRST, KINDS, is_evidence
 from rnnlogic.rules.rule import Rule
 
@@ -49,6 +50,8 @@ def family_of(rule: Rule, num_relations: int) -> Family:
     head, body = rule
     if is_evidence(body):
         return _OF_EVIDENCE[KINDS[FIRST - body[0]].switch]
+    if has_constants(body):
+        return Family.kind
     inverse = head + num_relations if head < num_relations else head - num_relations
     if len(body) < 2:
         return _short(head, body, num_relations)

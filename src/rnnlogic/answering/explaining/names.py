@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from rnnlogic.base.text import JOINERS
 from rnnlogic.base.text import printable as printable
 from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.constants import NONE, constants_of
 from rnnlogic.rules.evidence import kind_of
 from rnnlogic.rules.rule import Rule, chain_variables
 
@@ -48,6 +49,12 @@ def rule_words(rule: Rule, vocab: Vocab) -> str:
     evidence = kind_of(rule.body[0])
     if evidence is not None:
         return evidence.sentence
+    told = constants_of(rule.body)
+    if told is not None:
+        other = "something" if told.other == NONE else entity_words(told.other, vocab)
+        ends = (other, "Y") if told.at_head else ("X", other)
+        named = f"{'X' if told.at_head else 'Y'} is {entity_words(told.constant, vocab)}"
+        return f"{fact_words(ends[0], told.step, ends[1], vocab)} and {named}"
     chain = chain_variables(len(rule.body))
     steps = [
         fact_words(left, relation, right, vocab)

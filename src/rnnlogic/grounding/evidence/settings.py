@@ -18,6 +18,11 @@ class EvidenceSettings(Settings):
     constants: bool = Field(
         False, description="Rules with constants, such as speaks(X,english) <- from(X,uk)"
     )
+    constant_rules: int = Field(
+        0,
+        ge=0,
+        description="Rules with constants that have weights of their own, for each relation and direction",
+    )
     prior: bool = Field(False, description="How often an entity is an answer of the relation")
 
     @field_validator("negative_evidence", mode="before")
@@ -31,6 +36,7 @@ class EvidenceSettings(Settings):
         wanted = {
             "negative_evidence": self.negative_evidence == "learned",
             "constants": self.constants,
+            "constant_rules": self.constant_rules > 0,
             "prior": self.prior,
         }
         return {name for name, is_wanted in wanted.items() if is_wanted}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.blas import one_blas_thread
-from rnnlogic.base.budget import Budget, passes
+from rnnlogic.base.budget import Budget, TimeIsUp, check_time, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -52,7 +52,7 @@ Use = Callable[[Candidates, Weights], NDArray[np.float64]]
 
 
 CAUTION = 5  # results more than a rule has, for its confidence in the first guess
-FIRST = 40  # queries of each relation in the first pass under a budget
+FIRST = 8  # queries of each relation in the first pass under a budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,8 +118,8 @@ def solve_in_time(
 ) -> list[Solved]:
     """Fit psi on ever more queries of each relation, until all are used or the time is up.
 
-    What was solved on most queries stays; with enough time it is what `solve_relations` gives. The first pass
-    is finished in any case, or where that `may_fail` raises TimeIsUp.
+    What was solved on most queries stays; with enough time it is what `solve_relations` gives. If not even
+    the first pass is finished, the rest has no weights, or where that `may_fail` TimeIsUp is raised.
     """
     blocks = _blocks(queries, values, hidden)
     job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
@@ -128,18 +128,17 @@ def solve_in_time(
     for before, most in passes(FIRST, largest):
         larger = [block for block in blocks if len(block) > before]
         few = replace(job, settings=settings.model_copy(update={"queries_per_relation": most}))
-        for done, one in enumerate(_solutions(few, larger, threads, tick), 1):
-            solved[one.relation] = one
-            if before == 0 and done < len(larger):
-                if may_fail:
-                    budget.check()
-                continue
-            if budget.is_over and (done < len(larger) or most < largest):
-                at_least = before if done < len(larger) else most
-                budget.cut(
-                    "weights", f"learned from {at_least:,} to {most:,} of {largest:,} queries a relation"
-                )
-                return list(solved.values())
+        done = 0
+        for one in budget.timely(_solutions(few, larger, threads, tick)):
+            solved[one.relation], done = one, done + 1
+        if done < len(larger) or (budget.is_over and most < largest):
+            if before == 0 and done < len(larger) and may_fail:
+                raise TimeIsUp
+            at_least = before if done < len(larger) else most
+            known = f"of {len(solved):,} of {len(blocks):,} relations, " if len(solved) < len(blocks) else ""
+            what = f"{known}learned from {at_least:,} to {most:,} of {largest:,} queries a relation"
+            budget.cut("weights", what)
+            break
     return list(solved.values())
 
 
@@ -188,7 +187,8 @@ def _solve(job: _Job, block: Queries) -> Solved:
     if settings.initial == "expectation":
         assert found is not None
         problem = found
-    weights, loss = fit_weights(discounted(problem, settings.answer_discount), settings, rng)
+    is_named = job.values.rules.are_evidence[problem.ids]
+    weights, loss = fit_weights(discounted(problem, settings.answer_discount, is_named), settings, rng)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
 
@@ -294,15 +294,16 @@ def fit_weights(
 
 
 def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float, Weights]:
+    check_time()
     loss, gradient = loss_and_gradient(*found.examples, found.stands_for, weights)
     return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
 
 
-def discounted(found: Candidates, factor: float) -> Candidates:
-    """The examples with the answers' values multiplied by a factor."""
+def discounted(found: Candidates, factor: float, is_named: NDArray[np.bool_]) -> Candidates:
+    """The examples with the answers' values multiplied by a factor; not those of named evidence [rules]."""
     if factor == 1:
         return found
-    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr))
+    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr)) & ~is_named[found.rule]
     return replace(found, value=np.where(of_answer, np.float32(factor) * found.value, found.value))
 
 

@@ -26,6 +26,7 @@ class RuleScorer(Predictor):
     """Score of an answer: the sum of weight times feature over all rules that reach it; -inf if none does."""
 
     uses_evidence: ClassVar[bool] = True
+    uses_constants: ClassVar[bool] = True
     rules: RuleSet
     weights: Weights
     feature: Feature = "log1p"

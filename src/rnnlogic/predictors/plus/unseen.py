@@ -25,6 +25,10 @@ def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
             "only on the graph that it learned from (--variant plus --set plus.rule_vectors=lstm); else fit "
             "with them: --rules FILE --no-generate"
         )
+    if (rules.have_constants | rules.are_evidence).any():
+        raise RNNLogicError(
+            "RNNLogic+ uses chain rules only: leave out rules with constants and named evidence"
+        )
     known = predictor.parameters
     parameters = replace(
         known,

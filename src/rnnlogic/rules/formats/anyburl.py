@@ -1,11 +1,12 @@
 """Rule files of AnyBURL and PyClause, with lines
 
     predictions<TAB>support<TAB>confidence<TAB>h(X,Y) <= b1(X,A), b2(A,Y)
+    predictions<TAB>support<TAB>confidence<TAB>h(X,c) <= b(X,d)
 
 One of their rules answers both (x, h, ?) and (?, h, y). Here these are two rules, h <- body and h^-1 <- body
-backwards, so one line is read as two rules, and the two are written as one line. Only chains are read; rules
-of other kinds are skipped and counted. Names are written unquoted; a rule that could not be read back is
-refused.
+backwards, so one line is read as two rules, and the two are written as one line. Chains are read, and rules
+with constants whose body is one atom, b(X,d) or b(X,A); rules of other kinds are skipped and counted. Names
+are written unquoted; a rule that could not be read back is refused.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.constants import NONE, Constants, constants_of
 from rnnlogic.rules.formats.lines import (
     FIGURES,
     ImportReport,
@@ -29,11 +31,16 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Rule, format_rule, mirrored
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
-CONSTANTS, NO_CHAIN, NO_BODY = "constants", "not a chain", "no body"
+CONSTANTS, NO_CHAIN, NO_BODY = (
+    "constants elsewhere than in the head and a body of one atom",
+    "not a chain",
+    "no body",
+)
+UNKNOWN = "an entity that the dataset does not have"
 _LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
 _ARROW = re.compile(r" <=(?: |$)")
 _ATOM = re.compile(r"(.*)\(([A-Z]),([A-Z])\)", re.DOTALL)
@@ -41,13 +48,20 @@ _ATOM_WITH_CONSTANT = re.compile(r".*?\(.*,.*\)", re.DOTALL)
 
 
 class _Other(Exception):  # noqa: N818 - not an error: a rule to skip
-    """A well-formed rule that is not a chain between two variables."""
+    """A well-formed rule of a kind that is not read."""
 
 
 class _Atom(NamedTuple):
+    """With variables, or ids of entities."""
+
     name: str
-    left: str
-    right: str
+    left: str | int
+    right: str | int
+
+    @property
+    def has_constants(self) -> bool:
+        """Whether it names an entity."""
+        return isinstance(self.left, int) or isinstance(self.right, int)
 
 
 def holds_anyburl(line: str) -> bool:
@@ -56,7 +70,7 @@ def holds_anyburl(line: str) -> bool:
 
 
 def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
-    """Read chains with their figures; all other rules are skipped and counted by kind."""
+    """Read chains and rules with constants, with their figures; others are skipped and counted by kind."""
     rows: list[tuple[Rule, dict[str, Any]]] = []
     skipped: Counter[str] = Counter()
     for place, line in numbered(read_lines(path), path):
@@ -69,7 +83,7 @@ def read_anyburl_rules(path: Path, vocab: Vocab) -> TableImport:
             raise RuleError(f"{place}: {error}") from None
     read, empty = len(rows) + skipped.total(), skipped.pop(NO_BODY, 0)
     distinct = len({rule for rule, _ in rows})
-    both = ((each, figures) for rule, figures in rows for each in (rule, mirrored(rule, vocab)))
+    both = ((each, figures) for rule, figures in rows for each in (rule, mirrored(rule, vocab.num_relations)))
     table = RuleTable.from_rows(both)
     report = ImportReport(
         read=read,
@@ -86,7 +100,7 @@ def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> Non
     """Write rules with their figures; a rule and its mirror image, which mean the same, become one line."""
     lines: dict[Rule, str] = {}
     for rule, known in table.rows():
-        forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab)
+        forwards = rule if rule.head < vocab.num_relations else mirrored(rule, vocab.num_relations)
         if forwards not in lines:
             lines[forwards] = f"{_figures_text(known)}\t{anyburl_rule(forwards, vocab)}\n"
     write_text(path, "".join(lines.values()))
@@ -94,13 +108,12 @@ def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> Non
 
 def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     """One rule as AnyBURL writes it, without its figures."""
-    if not 1 <= len(rule.body) <= len(VARIABLES):
+    told = constants_of(rule.body)
+    if told is None and not 1 <= len(rule.body) <= len(VARIABLES):
         raise RuleError(
             f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms"
         )
-    chain = [*VARIABLES[: len(rule.body)], "Y"]
-    body = [_atom_text(step, *ends, vocab) for step, ends in zip(rule.body, pairwise(chain), strict=True)]
-    text = f"{_atom_text(rule.head, 'X', 'Y', vocab)} <= {', '.join(body)}"
+    text = _chain_text(rule, vocab) if told is None else _constants_text(rule.head, told, vocab)
     if not _is_read_back(text, rule, vocab):
         raise RuleError(
             f"{format_rule(rule, vocab)}: the AnyBURL line would be ambiguous because of these names; "
@@ -109,9 +122,18 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     return text
 
 
-def mirrored(rule: Rule, vocab: Vocab) -> Rule:
-    """The same rule read from Y to X: r^-1 <- the body backwards."""
-    return Rule(vocab.inverse(rule.head), tuple(vocab.inverse(step) for step in reversed(rule.body)))
+def _chain_text(rule: Rule, vocab: Vocab) -> str:
+    chain = [*VARIABLES[: len(rule.body)], "Y"]
+    body = [_atom_text(step, *ends, vocab) for step, ends in zip(rule.body, pairwise(chain), strict=True)]
+    return f"{_atom_text(rule.head, 'X', 'Y', vocab)} <= {', '.join(body)}"
+
+
+def _constants_text(head: int, told: Constants, vocab: Vocab) -> str:
+    constant = vocab.entities[told.constant]
+    other = "A" if told.other == NONE else vocab.entities[told.other]
+    check_names([constant, other], "AnyBURL")
+    ends, inner = ((constant, "Y"), (other, "Y")) if told.at_head else (("X", constant), ("X", other))
+    return f"{_atom_text(head, *ends, vocab)} <= {_atom_text(told.step, *inner, vocab)}"
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab) -> str:
@@ -165,22 +187,55 @@ def _parse(text: str, vocab: Vocab) -> Rule:
     body_text = text[arrow.end() :]
     if not body_text.strip():
         raise _Other(NO_BODY)
-    head, *body = (_atom(part) for part in [text[: arrow.start()], *re.split(r"(?<=\)), ", body_text)])
+    head, *body = (_atom(part, vocab) for part in [text[: arrow.start()], *re.split(r"(?<=\)), ", body_text)])
+    if head.has_constants or any(atom.has_constants for atom in body):
+        return _rule_with_constants(head, body, vocab)
     return Rule(vocab.relation_id(head.name), tuple(_chain(head, body, vocab)))
 
 
-def _atom(text: str) -> _Atom:
+def _atom(text: str, vocab: Vocab) -> _Atom:
     found = _ATOM.fullmatch(text)
     if found is not None:
         return _Atom(*found.groups())
     if _ATOM_WITH_CONSTANT.fullmatch(text):
-        raise _Other(CONSTANTS)
+        return _atom_with_constant(text, vocab)
     raise RuleError(f"expected an atom 'name(X,Y)', found {text!r}")
+
+
+def _atom_with_constant(text: str, vocab: Vocab) -> _Atom:
+    """name(X,c) or name(c,X); names may contain brackets, so every one may end the relation's."""
+    for bracket in re.finditer(r"\(", text):
+        name, ends = text[: bracket.start()], text[bracket.end() : -1]
+        if name not in vocab.relations:
+            continue
+        for variable, entity, is_first in ((ends[:2], ends[2:], True), (ends[-2:], ends[:-2], False)):
+            is_place = re.fullmatch(r"[A-Z]," if is_first else r",[A-Z]", variable)
+            if is_place and vocab.has_entity(entity):
+                place, constant = variable.strip(","), vocab.entity_id(entity)
+                return _Atom(name, place, constant) if is_first else _Atom(name, constant, place)
+    raise _Other(UNKNOWN)
+
+
+def _rule_with_constants(head: _Atom, body: list[_Atom], vocab: Vocab) -> Rule:
+    """h(X,c) <= b(X,d) and h(X,c) <= b(X,A), whichever way round."""
+    at_head = isinstance(head.left, int)
+    constant, variable = (head.left, head.right) if at_head else (head.right, head.left)
+    if len(body) != 1 or not isinstance(constant, int) or variable not in (body[0].left, body[0].right):
+        raise _Other(CONSTANTS)
+    is_first = body[0].left == variable
+    other = body[0].right if is_first else body[0].left
+    if other == variable:
+        raise _Other(CONSTANTS)
+    relation = vocab.relation_id(body[0].name)
+    step = relation if is_first != at_head else vocab.inverse(relation)
+    told = Constants(at_head, constant, other if isinstance(other, int) else NONE, step)
+    return Rule(vocab.relation_id(head.name), told.body)
 
 
 def _chain(head: _Atom, body: list[_Atom], vocab: Vocab) -> Iterator[int]:
     """The relations along the body, from the head's first variable to its second; atoms come in any order."""
-    here, left = head.left, body
+    here: str | int = head.left
+    left = body
     if head.left == head.right:
         raise _Other(NO_CHAIN)
     while left:

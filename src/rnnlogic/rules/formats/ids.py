@@ -50,6 +50,8 @@ def read_id_rules(path: Path, vocab: Vocab) -> TableImport:
 def write_id_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
     """Write lines of ids, and the dictionary beside the file."""
     check_names(vocab.relations, "id")
+    if table.rules.have_constants.any():
+        raise RuleError(f"{path}: id files hold no rules with constants; write text or JSON Lines instead")
     names = [*vocab.relations]
     if not any(name.startswith(_OLD_INVERSE) for name in names):
         names += [_OLD_INVERSE + name for name in vocab.relations]

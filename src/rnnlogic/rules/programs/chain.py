@@ -1,13 +1,17 @@
-"""What all program writers share: rules as atoms between the places of a chain."""
+"""What all program writers share: rules as atoms between the places of a chain.
+
+A rule with constants has one atom. Its constants are bound to places: X or Y, and the one behind them, Z.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.rule import Rule, format_rule, rule_label
+from rnnlogic.rules.constants import NONE, constants_of
+from rnnlogic.rules.rule import Rule, chain_variables, format_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
 
@@ -28,6 +32,22 @@ class Clause(NamedTuple):
     weight: float | None
     text: str  # for comments; without line breaks
     label: str | None  # the same as people see it, if relations have labels
+    bound: Mapping[int, str]  # entities at places
+
+    @property
+    def has_constants(self) -> bool:
+        """Whether it is a rule with constants; its body holds or not, so it counts as one walk."""
+        return bool(self.bound)
+
+    @property
+    def variables(self) -> list[str]:
+        """The variable of each place."""
+        return [*chain_variables(self.length), "Z"] if self.bound else chain_variables(self.length)
+
+    @property
+    def free(self) -> int:
+        """The place of X or Y that is a variable, in a rule with constants."""
+        return 0 if self.length in self.bound else self.length
 
     @property
     def length(self) -> int:
@@ -48,7 +68,9 @@ def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
         text = format_rule(rule, vocab)
         if not rule.body:
             raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
-        yield Clause(number, _head(rule, vocab), _body(rule, vocab), weight, text, rule_label(rule, vocab))
+        bodies, bound = _body(rule, vocab)
+        label = rule_label(rule, vocab)
+        yield Clause(number, _atom(rule.head, 0, len(bodies), vocab), bodies, weight, text, label, bound)
 
 
 def weighted(table: RuleTable, relation: int, vocab: Vocab) -> list[Clause]:
@@ -74,12 +96,15 @@ def without_nul(name: str, language: str) -> str:
     return name
 
 
-def _head(rule: Rule, vocab: Vocab) -> Atom:
-    return _atom(rule.head, 0, len(rule.body), vocab)
-
-
-def _body(rule: Rule, vocab: Vocab) -> list[Atom]:
-    return [_atom(relation, i, i + 1, vocab) for i, relation in enumerate(rule.body)]
+def _body(rule: Rule, vocab: Vocab) -> tuple[list[Atom], dict[int, str]]:
+    """The atoms of a body, and the entities at places."""
+    told = constants_of(rule.body)
+    if told is None:
+        return [_atom(relation, i, i + 1, vocab) for i, relation in enumerate(rule.body)], {}
+    ends = (2, 1) if told.at_head else (0, 2)
+    bound = {0 if told.at_head else 1: vocab.entities[told.constant]}
+    bound |= {} if told.other == NONE else {2: vocab.entities[told.other]}
+    return [_atom(told.step, *ends, vocab)], bound
 
 
 def _atom(relation: int, left: int, right: int, vocab: Vocab) -> Atom:

@@ -52,6 +52,8 @@ def cypher_name(name: str) -> str:
 
 
 def _answers(clause: Clause) -> str:
+    if clause.has_constants:
+        return _constants(clause)
     variables = [name.lower() for name in chain_variables(clause.length)]
     lines = [f"// {clause.note}"]
     for i, atom in enumerate(clause.body):
@@ -65,3 +67,21 @@ def _answers(clause: Clause) -> str:
         f"{cypher_string(clause.head.relation)} AS relation, {tail}.name AS tail, count(*) AS walks"
     )
     return "\n".join(lines) + "\n"
+
+
+def _constants(clause: Clause) -> str:
+    """A rule that names entities; whoever has such facts is found once."""
+    variables, (atom,) = [name.lower() for name in clause.variables], clause.body
+    ends = [f"({variables[place]}:Entity)" for place in atom[1:]]
+    is_named = f" WHERE z.name = {cypher_string(clause.bound[2])}" if 2 in clause.bound else ""
+    names = [
+        cypher_string(clause.bound[place]) if place in clause.bound else f"{variables[place]}.name"
+        for place in (clause.head.left, clause.head.right)
+    ]
+    return (
+        f"// {clause.note}\n"
+        f"MATCH {ends[0]}-[:{cypher_name(atom.relation)}]->{ends[1]}{is_named}\n"
+        f"WITH DISTINCT {variables[clause.free]}\n"
+        f"RETURN {clause.number} AS rule, {names[0]} AS head, "
+        f"{cypher_string(clause.head.relation)} AS relation, {names[1]} AS tail, count(*) AS walks\n"
+    )

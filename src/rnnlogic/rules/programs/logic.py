@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Atom, Clause, clauses, without_nul
+from rnnlogic.rules.programs.chain import Clause, clauses, without_nul
 from rnnlogic.rules.rule import chain_variables
 from rnnlogic.rules.table import RuleTable
 
@@ -23,8 +23,10 @@ def prolog(table: RuleTable, vocab: Vocab) -> str:
     rules = list(clauses(table, vocab))
     lines = [_FACTS_NOTE, "% rule(Number, Head, Relation, Tail) has a solution for every walk."]
     for clause in rules:
-        body = ", ".join(_fact(atom, clause.length, prolog_atom) for atom in clause.body)
+        body = _body(clause, prolog_atom)
         lines += [f"% {clause.note}", f"{_rule(clause, prolog_atom)} :- {body}."]
+    if any(clause.has_constants for clause in rules):
+        lines.append("% The body of a rule that names entities holds or not: all its solutions count as one.")
     weights = [(clause.number, clause.weight) for clause in rules if clause.weight is not None]
     lines += [f"weight({number}, {_prolog_float(weight)})." for number, weight in weights]
     return "\n".join(lines) + "\n"
@@ -34,8 +36,7 @@ def datalog(table: RuleTable, vocab: Vocab) -> str:
     """The answers of every rule with their numbers of walks, for clingo."""
     lines = [_FACTS_NOTE, "% walks(Number, Head, Relation, Tail, Count): answers of rule Number."]
     for clause in clauses(table, vocab):
-        body = ", ".join(_fact(atom, clause.length, clingo_string) for atom in clause.body)
-        rule = _rule(clause, clingo_string)
+        body, rule = _body(clause, clingo_string), _rule(clause, clingo_string)
         between = ",".join(chain_variables(clause.length)[1:-1]) or "1"
         counted = f"walks{rule.removeprefix('rule')[:-1]}, N) :- {rule}, N = #count {{ {between} : {body} }}."
         lines += [f"% {clause.note}", f"{rule} :- {body}.", counted]
@@ -76,14 +77,21 @@ def _prolog_float(value: float) -> str:
 
 
 def _rule(clause: Clause, quoted: Callable[[str], str]) -> str:
-    variables = chain_variables(clause.length)
-    head = clause.head
-    return f"rule({clause.number}, {variables[head.left]}, {quoted(head.relation)}, {variables[head.right]})"
+    terms, head = _terms(clause, quoted), clause.head
+    return f"rule({clause.number}, {terms[head.left]}, {quoted(head.relation)}, {terms[head.right]})"
 
 
-def _fact(atom: Atom, length: int, quoted: Callable[[str], str]) -> str:
-    variables = chain_variables(length)
-    return f"fact({variables[atom.left]}, {quoted(atom.relation)}, {variables[atom.right]})"
+def _body(clause: Clause, quoted: Callable[[str], str]) -> str:
+    terms = _terms(clause, quoted)
+    return ", ".join(
+        f"fact({terms[atom.left]}, {quoted(atom.relation)}, {terms[atom.right]})" for atom in clause.body
+    )
+
+
+def _terms(clause: Clause, quoted: Callable[[str], str]) -> list[str]:
+    """What stands for each place: its variable, or an entity."""
+    bound = clause.bound
+    return [quoted(bound[i]) if i in bound else name for i, name in enumerate(clause.variables)]
 
 
 def _facts(triples: Triples, vocab: Vocab, quoted: Callable[[str], str]) -> str:

@@ -93,9 +93,23 @@ def _weighted(clause: Clause, values: str) -> str:
 
 
 def _body(clause: Clause, first: str, last: str) -> str:
+    if clause.has_constants:
+        return _constants(clause, first, last)
     places = [first, *(f"?z{i}" for i in range(1, clause.length)), last]
     steps = [f"{places[atom.left]} {iri(atom.relation)} {places[atom.right]} ." for atom in clause.body]
     return " ".join(steps)
+
+
+def _constants(clause: Clause, first: str, last: str) -> str:
+    """A body that names entities; whoever has such facts is found once."""
+    places, (atom,) = [first, last, "?z"], clause.body
+    ends = [iri(clause.bound[2]) if place == 2 and 2 in clause.bound else places[place] for place in atom[1:]]
+    fact = f"{ends[0]} {iri(atom.relation)} {ends[1]} ."
+    named = 1 - clause.free
+    return (
+        f"{{ SELECT DISTINCT {places[clause.free]} WHERE {{ {fact} }} }} "
+        f"VALUES {places[named]} {{ {iri(clause.bound[named])} }}"
+    )
 
 
 def log1p_bindings() -> str:

@@ -66,21 +66,30 @@ def _select(clause: Clause, columns: str, conditions: list[str]) -> str:
         for i, atom in enumerate(clause.body, start=1)
         if i > 1
     ]
+    is_one = f"COUNT(DISTINCT {_place(clause, clause.free)})"  # a body with constants holds or not
+    ends = [clause.free] if clause.has_constants else [0, clause.length]
     where = [f"b{i}.relation = {sql_string(atom.relation)}" for i, atom in enumerate(clause.body, start=1)]
     lines = [
         f"-- {clause.note}",
-        f"SELECT {columns}, COUNT(*) AS walks",
+        f"SELECT {columns}, {is_one if clause.has_constants else 'COUNT(*)'} AS walks",
         " ".join(["FROM facts AS b1", *joins]),
-        f"WHERE {' AND '.join([*where, *conditions])}",
-        f"GROUP BY {_place(clause, 0)}, {_place(clause, clause.length)}",
+        f"WHERE {' AND '.join([*where, *_named(clause), *conditions])}",
+        f"GROUP BY {', '.join(_place(clause, place) for place in ends)}",
     ]
     return "\n".join(lines) + "\n"
 
 
 def _place(clause: Clause, place: int) -> str:
-    """The column that holds a place of the chain."""
+    """The column that holds a place of the chain, or the entity there."""
+    if place in clause.bound:
+        return sql_string(clause.bound[place])
     i = max(place, 1)
     return _end(clause.body[i - 1], i, place)
+
+
+def _named(clause: Clause) -> list[str]:
+    """That the body mentions the entity that it names."""
+    return [f"{_end(clause.body[0], 1, 2)} = {sql_string(clause.bound[2])}"] if 2 in clause.bound else []
 
 
 def _end(atom: Atom, i: int, place: int) -> str:

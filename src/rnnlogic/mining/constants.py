@@ -1,0 +1,87 @@
+"""Mine rules with constants: `speaks(X,english) <- lives_in(X,london)`, `works_in(X,lab) <- uses(X,Z)`.
+
+Every body of one fact is counted that 4 entities have, if 3 of them support the rule: whichever of these is
+asked about, 2 others support it. A rule is as good as the others say.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.evidence.counting.kernels import Items, count_answers
+from rnnlogic.grounding.evidence.kernels import SUPPORT, UNSEEN
+from rnnlogic.grounding.evidence.tables import find_items
+from rnnlogic.rules.constants import CONSTANT
+from rnnlogic.rules.patterns import Banned
+from rnnlogic.rules.ruleset import RuleSet
+
+Ids = NDArray[np.int64]
+
+
+class Counted(NamedTuple):
+    """Rules with constants for one relation that name the answer, the best first."""
+
+    step: Ids  # [n]
+    other: Ids  # [n] -1: any
+    answer: Ids  # [n]
+    support: Ids  # [n] entities with the body that have the answer
+    holders: Ids  # [n] entities with the body
+
+    @property
+    def confidence(self) -> NDArray[np.float64]:
+        """support / (holders + 5), with one supporting entity left out."""
+        return np.asarray((self.support - 1) / (self.holders - 1 + UNSEEN), np.float64)
+
+
+def mine_constants(
+    graph: Graph, number: int, banned: Banned | None = None, threads: int | None = None
+) -> RuleSet:
+    """The most confident rules with constants, so many at most for each relation, and their mirror images.
+
+    A rule that names the answer of a relation names the head of the inverse relation, and is a rule of its
+    own there.
+    """
+    relations = [r for r in range(2 * graph.num_relations) if len(graph.edges(r)[0])]
+    shared = graph, find_items(graph), number
+    columns = [_no_rules()]
+    for relation, best in zip(relations, map_ordered(_best, relations, shared, threads), strict=True):
+        columns += [_columns(graph, relation, best, at_head) for at_head in (False, True)]
+    heads, lengths, body = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
+    found = RuleSet(heads.astype(np.int32), ptr, body.astype(np.int32))
+    return found if banned is None else banned.keep(found)
+
+
+def _best(shared: tuple[Graph, Items, int], relation: int) -> Counted:
+    graph, items, number = shared
+    item, answer, support = count_answers(graph.arrays, items, relation, graph.num_entities, SUPPORT + 1)
+    rows = len(items.relation)
+    is_row = item < rows
+    row = np.where(is_row, item, 0)
+    by = np.where(is_row, items.relation[row] if rows else item, item - rows).astype(np.int64)
+    step = (by + graph.num_relations) % (2 * graph.num_relations)
+    other = np.where(is_row, graph.arrays.row_head[row] if rows else item, -1).astype(np.int64)
+    found = Counted(step, other, answer, support.astype(np.int64), items.holders[item])
+    order = np.lexsort((found.answer, found.other, found.step, -found.support, -found.confidence))[:number]
+    return Counted(*(column[order] for column in found))
+
+
+def _no_rules() -> tuple[Ids, Ids, Ids]:
+    return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
+
+
+def _columns(graph: Graph, relation: int, found: Counted, at_head: bool) -> tuple[Ids, Ids, Ids]:
+    """Heads [n], body lengths [n] and bodies of rules that name the answer, or of their mirror images."""
+    step = (found.step + graph.num_relations) % (2 * graph.num_relations) if at_head else found.step
+    steps = np.stack([step, CONSTANT - found.other, CONSTANT - found.answer], axis=1)
+    has_other = found.other >= 0
+    is_used = np.stack([has_other | True, has_other, has_other | True], axis=1)
+    if at_head:
+        steps, is_used = steps[:, ::-1], is_used[:, ::-1]
+    head = graph.inverse(relation) if at_head else relation
+    return np.full(len(step), head), is_used.sum(axis=1), steps[is_used]

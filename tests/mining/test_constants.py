@@ -1,0 +1,66 @@
+"""Mined rules with constants against counting by hand."""
+
+from collections import Counter
+
+import pytest
+
+from rnnlogic.mining.constants import mine_constants
+from rnnlogic.rules.constants import NONE, Constants, constants_of
+from rnnlogic.rules.patterns import Banned
+from rnnlogic.rules.rule import mirrored, parse_pattern
+from tests.family import family
+from tests.grounding.oracles import facts_of
+
+DATASET = family()
+GRAPH = DATASET.graph("train")
+
+
+def counted(relation):
+    """{rule that names the answer: confidence} with one supporter left out, by hand."""
+    facts = facts_of(GRAPH)
+    bodies = {(h, r, t) for h, r, t in facts} | {(h, r, NONE) for h, r, _ in facts if r != relation}
+    holders = Counter((step, other) for _, step, other in bodies)
+    support = Counter(
+        Constants(False, answer, other, step)
+        for x, step, other in bodies
+        for h, r, answer in facts
+        if (h, r) == (x, relation) and other != answer
+    )
+    return {
+        told: (n - 1) / (holders[told.step, told.other] - 1 + 5)
+        for told, n in support.items()
+        if n >= 3 and holders[told.step, told.other] >= 4
+    }
+
+
+@pytest.mark.parametrize("number", [3, 1000])
+def test_the_most_confident_rules_and_their_mirror_images(number):
+    mined = mine_constants(GRAPH, number, threads=2)
+    assert mined == mine_constants(GRAPH, number, threads=1)
+    named = {r: [] for r in range(2 * GRAPH.num_relations)}
+    for rule in mined:
+        told = constants_of(rule.body)
+        assert mirrored(rule, GRAPH.num_relations) in mined
+        if not told.at_head:
+            named[rule.head].append(told)
+    for relation, found in named.items():
+        expected = counted(relation)
+        assert set(found) <= set(expected)
+        best = sorted(expected.values(), reverse=True)[:number]
+        assert [expected[told] for told in found] == pytest.approx(best)
+    assert any(len(found) >= 3 for found in named.values())
+
+
+def test_banned_rules_are_left_out():
+    pattern = parse_pattern("grandparent(X,*) <- *(X,*)", DATASET.vocab)
+    kept = mine_constants(GRAPH, 10, Banned([pattern], DATASET.vocab))
+    everything = mine_constants(GRAPH, 10)
+    lost = {rule for rule in everything if rule not in kept}
+    assert lost == {
+        rule
+        for rule in everything
+        if rule.head % GRAPH.num_relations == pattern.head
+        and (rule.head == pattern.head) != constants_of(rule.body).at_head
+        and constants_of(rule.body).other != NONE
+    }
+    assert lost
