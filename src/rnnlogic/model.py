@@ -14,7 +14,7 @@ import numpy as np
 from rnnlogic.answering.answers import Answer, Known, best_answers
 from rnnlogic.answering.calibration.calibration import (
     Calibration,
-    calibrate,
+    calibrated,
     pack_calibration,
     unpack_calibration,
 )
@@ -105,6 +105,7 @@ class RNNLogic(Arguments):
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
+        deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         from rnnlogic.learning.learn import learn
         from rnnlogic.learning.result import MemoryStore, cuts_of, noted_cuts
 
@@ -112,7 +113,6 @@ class RNNLogic(Arguments):
             exclusive(run),
             StageProgress() if verbose and progress is None else nullcontext(progress or silent) as shown,
         ):
-            deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
             data = load_dataset(dataset)
             config = self.settings_for(data)
             given = rules_of_fit(rules, data.vocab, None if restart else run)
@@ -269,13 +269,12 @@ class RNNLogic(Arguments):
 
         They come one by one once all questions have been asked; memory does not grow with their number. Facts
         are left out if the relation never has ends of such types (by the relation `types`, or one that is
-        found; "off" for none) in training. A budget may leave questions out, those about entities with few
-        facts first.
+        found; "off" for none) in training. A budget leaves out entities with few facts first.
         """
         from rnnlogic.answering.completion.complete import complete, relations_named
 
         wanted = relations_named(self.dataset.vocab, relation)
-        level, graph = self.level(evidence, progress), self.dataset.graph(evidence)
+        level, graph = self.level(evidence, progress, budget), self.dataset.graph(evidence)
         possible = possible_facts(self.dataset, types, evidence)
         limits = min_probability, most, progress or silent, possible, budget
         return Stream(complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits))
@@ -286,14 +285,16 @@ class RNNLogic(Arguments):
             self.level(cast("Evidence", evidence), progress)
         return _fitted(self._calibration)
 
-    def level(self, evidence: Evidence = "train", progress: Progress | None = None) -> Level:
-        """How probable facts are that this evidence does not hold."""
+    def level(
+        self, evidence: Evidence = "train", progress: Progress | None = None, budget: Budget = UNLIMITED
+    ) -> Level:
+        """How probable facts are that this evidence does not hold; measured now if it was not before."""
         if evidence not in EVIDENCE_SPLITS:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
         levels = {} if self._calibration is None else self._calibration.levels
         if evidence not in levels:
-            seed = self.config.seed
-            made = calibrate(self.dataset, self.scorer, progress or silent, seed, [evidence])
+            how = progress or silent, self.config.seed, evidence, budget
+            made = calibrated(self.dataset, self.scorer, *how)
             self._calibration = Calibration(levels | made.levels)
         return _fitted(self._calibration).levels[evidence]
 

@@ -290,3 +290,13 @@ def test_split_folders_take_all_kinds_of_files(tmp_path):
     dataset = load_dataset(tmp_path)
     assert [len(dataset.facts(split)) for split in SPLITS] == [4, 1, 1]
     assert facts_of(dataset) == set(DRUGS)
+
+
+@pytest.mark.parametrize("place", [2, 60])  # the header of the member, its data
+def test_a_damaged_member_of_a_zip_is_named(tmp_path, place):
+    path = archive(tmp_path / "my.zip", {"facts.tsv": TSV})
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"my\.zip/facts\.tsv.*zip file"):
+        load_dataset(path)

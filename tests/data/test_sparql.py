@@ -120,3 +120,31 @@ def test_what_is_no_endpoint_is_an_error(server):
     for address in ("http://127.0.0.1:1/query", "http://[bad/query"):
         with pytest.raises(DataError, match="the endpoint cannot be reached"):
             load_dataset(address)
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (b"{", "no table of SPARQL results"),
+        (b'{"head": {}, "boolean": true}', "no table of SPARQL results"),
+        (b'{"head": {"vars": ["s", "p", "o"]}, "results": {"bindings": [{"s": 1}]}}', "not valid"),
+    ],
+)
+def test_broken_answers_are_errors(monkeypatch, answer, message):
+    kind = "application/sparql-results+json"
+    monkeypatch.setattr("rnnlogic.data.sparql._ask", lambda *_: (kind, answer))
+    with pytest.raises(DataError, match=message):
+        load_dataset("http://localhost/query", query="SELECT")
+
+
+def test_an_endpoint_that_cannot_count_is_an_error(monkeypatch):
+    count = b'{"head": {"vars": ["n"]}, "results": {"bindings": [{"n": {"type": "literal", "value": "?"}}]}}'
+    answers = iter(
+        [
+            ("application/n-triples", b"<http://a> <http://r> <http://b> .\n" * 2),
+            ("application/sparql-results+json", count),
+        ]
+    )
+    monkeypatch.setattr("rnnlogic.data.sparql._ask", lambda *_: next(answers))
+    with pytest.raises(DataError, match="does not say how many triples it has"):
+        load_dataset("http://localhost/query")

@@ -45,3 +45,12 @@ def test_it_needs_no_torch(run):
         [sys.executable, "-c", code, str(run.folder)], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("lost", ["model.json", "model.safetensors", "metrics.jsonl"])
+def test_a_run_that_lost_a_file_is_refused(run, lost):
+    run.log({"stage": "mined"})
+    run.finish(given_rules(family()))
+    (run.folder / lost).unlink()
+    with pytest.raises(RNNLogicError, match=f"{lost}: is missing; put back a whole copy"):
+        load_fitted(run.folder)

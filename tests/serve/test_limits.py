@@ -96,3 +96,8 @@ def test_work_of_a_request_stays_on_its_thread():
         return names
 
     assert len(asyncio.run(main())) == 1
+
+
+def test_a_length_of_many_digits_is_refused(client):
+    answer = client.post("/v1/predict", content=b"{}", headers={"Content-Length": "1" * 5000})
+    assert answer.status_code == 413

@@ -6,6 +6,7 @@ from starlette.testclient import TestClient
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.serve.app import make_app
 from rnnlogic.serve.security import Access, is_loopback
+from tests.torture.web import Request, Site
 
 TOKEN = "a-secret-of-ours"
 DECISION = {"head": "grandpa1", "relation": "parent", "tail": "grandma1", "decision": "skip"}
@@ -83,3 +84,9 @@ def test_pages_load_nothing_from_elsewhere(client):
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert answer.headers["referrer-policy"] == "same-origin"
     assert "access-control-allow-origin" not in answer.headers
+
+
+def test_a_query_that_is_not_encoded_is_refused(app):
+    site = Site(app)
+    assert site.ask(Request("GET", b"/v1/rules", b"relation=\xff")).status == 400
+    assert site.ask(Request("GET", b"/v1/rules", b"relation=%FF")).status == 404

@@ -3,9 +3,12 @@
 import argparse
 import json
 import os
+import pickle
 import platform
+import sys
 import tempfile
 import time
+import traceback
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,41 +16,77 @@ from random import Random
 
 import numpy as np
 
-from tests.torture.attacks import damage, disk, hostile, readers, writers
-from tests.torture.kills import kills
+from tests.torture.damage import damage, hostile, writers
+from tests.torture.interrupt import disks, kills, race
 from tests.torture.outcome import BAD, KINDS, Tally
-from tests.torture.runs import VARIANTS, subjects
+from tests.torture.readers import readers
+from tests.torture.runs import VARIANTS, Subject, subjects
+from tests.torture.web import http, tools
 
 # Share of the time, and trials that are enough
 ATTACKS = {
-    "random kills (SIGKILL), then resumed": (kills, 0.30, 1_000),
-    "damaged files of a run": (damage, 0.30, 10_000),
-    "hostile runs with fitting checksums": (hostile, 0.15, 10_000),
-    "broken disks, folders deleted under way": (disk, 0.10, 10_000),
-    "two writers": (writers, 0.05, 1_000),
-    "fuzzed input of every reader": (readers, 0.10, 1_000_000),
+    "random kills (SIGKILL), then resumed": (kills, 0.20, 1_000),
+    "damaged files of a run": (damage, 0.25, 10_000),
+    "hostile runs with fitting checksums": (hostile, 0.06, 3_000),
+    "full, read-only, broken and slow disks; folders deleted under way": (disks, 0.09, 1_000),
+    "two writers, one after the other": (writers, 0.01, 500),
+    "two writers at once": (race, 0.02, 100),
+    "fuzzed input of every reader": (readers, 0.24, 800_000),
+    "fuzzed HTTP requests": (http, 0.10, 180_000),
+    "fuzzed calls of agents' tools": (tools, 0.03, 20_000),
 }
+MEMORY = Path("/dev/shm")
 
 
-def campaign(
-    seconds: float, seed: int, variants: Sequence[str] = VARIANTS, skip: Sequence[str] = ()
-) -> list[Tally]:
+def campaign(seconds: float, seed: int, variants: Sequence[str] = VARIANTS, workers: int = 1) -> list[Tally]:
     """Run all attacks for about so many seconds, after the fits that they work on."""
     warnings.simplefilter("ignore")
     os.environ["RNNLOGIC_THREADS"] = "1"
-    tallies = []
-    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
+    where = MEMORY if os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=where) as folder, np.errstate(all="ignore"):
         made = subjects(Path(folder), variants)
-        scratch = Path(folder) / "scratch"
-        scratch.mkdir()
-        for name, (attack, share, enough) in ATTACKS.items():
-            if attack.__name__ in skip:
-                continue
-            tally, random, until = Tally(name), Random(f"{seed} {name}"), time.monotonic() + share * seconds
-            while time.monotonic() < until and tally.tried < enough:
-                attack(tally, random, scratch, made)
-            tallies.append(tally)
+        if workers == 1:
+            return _attacks(seconds, f"{seed}", Path(folder) / "scratch-0", made)
+        children = [_worker(i, seconds, f"{seed} {i}", Path(folder), made, workers) for i in range(workers)]
+        for child in children:
+            os.waitpid(child, 0)
+        found = [_tallies(Path(folder) / f"tallies-{i}") for i in range(workers)]
+    for other in found[1:]:
+        for tally, more in zip(found[0], other, strict=True):
+            tally.merge(more)
+    return found[0]
+
+
+def _attacks(seconds: float, seed: str, scratch: Path, made: list[Subject], part: int = 1) -> list[Tally]:
+    """All attacks, one after the other; what the first do not need of their time goes to the next."""
+    scratch.mkdir()
+    tallies, until = [], time.monotonic()
+    for name, (attack, share, enough) in ATTACKS.items():
+        tally, random, until = Tally(name), Random(f"{seed} {name}"), until + share * seconds
+        while (time.monotonic() < until or not tally.tried) and tally.tried < enough / part:
+            attack(tally, random, scratch, made)
+        tallies.append(tally)
+        print(f"{name}: {dict(tally.counts)}", *tally.examples[:3], sep="\n  ", file=sys.stderr, flush=True)
     return tallies
+
+
+def _worker(i: int, seconds: float, seed: str, folder: Path, made: list[Subject], workers: int) -> int:
+    child = os.fork()
+    if child:
+        return child
+    try:
+        found = _attacks(seconds, seed, folder / f"scratch-{i}", made, workers)
+        (folder / f"tallies-{i}").write_bytes(pickle.dumps(found))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(0)
+
+
+def _tallies(path: Path) -> list[Tally]:
+    if not path.is_file():
+        raise SystemExit("a worker of the campaign failed; see above")
+    return pickle.loads(path.read_bytes())
 
 
 def table(rows: list[dict]) -> str:
@@ -64,17 +103,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--json", type=Path, help="file of results, from which docs/reliability.md is made")
     options = parser.parse_args()
-    started = time.process_time()
-    tallies = campaign(60 * options.minutes, options.seed)
+    started, clock = os.times(), time.monotonic()
+    tallies = campaign(60 * options.minutes, options.seed, workers=options.workers)
     rows = [tally.row() for tally in tallies]
     print(table(rows))
     for tally in tallies:
         print("\n".join(f"  {tally.name}: {example}" for example in tally.examples))
     if options.json is not None:
-        about = {"minutes": options.minutes, "seed": options.seed, "python": platform.python_version()}
-        about["cpu_seconds"] = round(time.process_time() - started)
+        about = {"minutes": round((time.monotonic() - clock) / 60), "seed": options.seed}
+        about |= {"python": platform.python_version(), "workers": options.workers}
+        about["cpu_seconds"] = round(sum(os.times()[:4]) - sum(started[:4]))
         options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(about | {"rows": rows}, indent=1) + "\n")
     if any(row[kind] for row in rows for kind in BAD):

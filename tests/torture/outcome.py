@@ -2,12 +2,15 @@
 
 import contextlib
 import io
-import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
-from rnnlogic.cli import main
+import typer
+
+from rnnlogic.cli import app
+from rnnlogic.cli.safety import polite
 
 KINDS = ("clear", "traceback", "silent wrong", "lost")
 BAD = KINDS[1:]
@@ -22,10 +25,15 @@ class Tally:
     counts: Counter = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
 
-    def add(self, kind: str, example: str = "") -> None:
-        self.counts[kind] += 1
+    def add(self, kind: str, example: str = "", times: int = 1) -> None:
+        self.counts[kind] += times
         if kind in BAD and len(self.examples) < KEPT:
             self.examples.append(f"{kind}: {example}")
+
+    def merge(self, other: "Tally") -> None:
+        """Add what another worker counted."""
+        self.counts += other.counts
+        self.examples = (self.examples + other.examples)[:KEPT]
 
     @property
     def tried(self) -> int:
@@ -44,28 +52,28 @@ class Done(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """Whether it said in one message what was wrong."""
-        return (
-            self.code is not None
-            and self.code > 0
-            and "Traceback" not in self.err
-            and bool(self.err + self.out)
+        """Whether it did its work, or said in a message what was wrong."""
+        return self.code == 0 or (
+            self.code is not None and "Traceback" not in self.err and bool(self.err + self.out)
         )
 
 
+@cache
+def _parser():
+    """The command line, which takes longer to build than most commands to run."""
+    return typer.main.get_command(app)
+
+
 def command(*arguments: str) -> Done:
-    """Run a command line in this process."""
-    out, err, before = io.StringIO(), io.StringIO(), sys.argv
-    sys.argv = ["rnnlogic", *map(str, arguments)]
+    """Run a command line in this process, as `rnnlogic.cli.main` does."""
+    out, err = io.StringIO(), io.StringIO()
     try:
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            main()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), polite():
+            _parser()(args=list(map(str, arguments)), prog_name="rnnlogic")
         code = 0
     except SystemExit as exit_:
         code = exit_.code if isinstance(exit_.code, int) else 0 if exit_.code is None else 1
     except BaseException as problem:  # the very thing that must not happen
         code = None
         err.write(f"{type(problem).__name__}: {problem}")
-    finally:
-        sys.argv = before
     return Done(code, out.getvalue(), err.getvalue())

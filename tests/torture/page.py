@@ -14,7 +14,7 @@ def page(results: dict) -> str:
     """The page as Markdown."""
     rows = [f"| `{name}` | {value:,} | `{PREFIX}{name.upper()}` |" for name, value in LIMITS.items()]
     limits = "\n".join(["| limit | default | variable |", "|---|---|---|", *rows])
-    about = {key: results[key] for key in ("minutes", "seed", "python")}
+    about = {key: results[key] for key in ("minutes", "seed", "python", "workers", "cpu_seconds")}
     return TEXT.read_text(encoding="utf-8").format(limits=limits, table=table(results["rows"]), **about)
 
 

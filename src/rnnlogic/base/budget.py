@@ -1,17 +1,22 @@
 """A time budget that is handed down: a stage gets a share of what is left, and says what it cut.
 
-Results that a cut made smaller are kept with the stage, so a resumed fit does not decide again.
+Results that a cut made smaller are kept with the stage, so a resumed fit does not decide again. Within a unit
+of work, which may be long, `check_time` ends what an `enforced` budget does not suffice for.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from rnnlogic.base.types import Tick
 
+Result = TypeVar("Result")
 Cut = Callable[[str, str], None]  # notes what a stage left out
 
 
@@ -22,6 +27,29 @@ def no_cut(stage: str, what: str) -> None:
 
 class TimeIsUp(Exception):  # noqa: N818
     """The time is up for work that leaves nothing behind; who gave the budget goes on without it."""
+
+
+class _Enforced(threading.local):
+    until = math.inf
+
+
+_HERE = _Enforced()
+
+
+def check_time() -> None:
+    """Raise TimeIsUp if the budget that is enforced in this thread is over."""
+    if time.monotonic() >= _HERE.until:
+        raise TimeIsUp
+
+
+def enforced_until() -> float:
+    """When the budget that is enforced in this thread is over."""
+    return _HERE.until
+
+
+def enforce_until(until: float) -> None:
+    """Enforce in this thread what is enforced in the one that it works for."""
+    _HERE.until = until
 
 
 @dataclass(frozen=True)
@@ -55,6 +83,33 @@ class Budget:
         """A budget of this part of the time that is left."""
         return replace(self, until=time.monotonic() + part * self.left) if self.is_limited else self
 
+    @property
+    def minutes(self) -> float | None:
+        """Minutes that are left; None without a limit."""
+        return self.left / 60 if self.is_limited else None
+
+    @contextmanager
+    def enforced(self) -> Iterator[None]:
+        """Inside, `check_time` raises TimeIsUp once the time is up, also in threads that units run on."""
+        before = _HERE.until
+        _HERE.until = min(before, self.until)
+        try:
+            yield
+        finally:
+            _HERE.until = before
+
+    def timely(self, results: Iterator[Result]) -> Iterator[Result]:
+        """Results as long as there is time: the first in any case, unless its own work runs out of time."""
+        try:
+            while True:
+                with UNLIMITED.enforced() if self.is_over else self.enforced():
+                    result = next(results)
+                yield result
+                if self.is_over:
+                    return
+        except (StopIteration, TimeIsUp):
+            return
+
     def check(self) -> None:
         """Raise TimeIsUp if the time is up."""
         if self.is_over:
@@ -76,6 +131,28 @@ class Budget:
 
 
 UNLIMITED = Budget()
+
+
+def growing(ask: Callable[[int], Result], first: int, total: int, budget: Budget) -> tuple[Result, int]:
+    """`ask` of ever larger samples, until all is asked or the next would take too long; and its size.
+
+    The first is asked in any case.
+    """
+    size, began = min(first, total), time.monotonic()
+    found = ask(size)
+    while not budget.is_over:
+        rate = size / max(time.monotonic() - began, 1e-6)
+        larger = min(total, 5 * size, int(0.8 * rate * budget.left))
+        if (larger < 1.5 * size and larger < total) or larger <= size:
+            break
+        began = time.monotonic()
+        try:
+            with budget.enforced():
+                found = ask(larger)
+        except TimeIsUp:
+            break
+        size = larger
+    return found, size
 
 
 def passes(first: int, total: int, factor: int = 5) -> list[tuple[int, int]]:

@@ -21,3 +21,14 @@ def compiled(function: Function) -> Function:
 def vectorised(function: Function) -> Function:
     """Compile with relaxed arithmetic: faster, but the last bits depend on the machine."""
     return cast(Function, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=FAST)(function))
+
+
+def inlined(function: Function) -> Function:
+    """Compile, with relaxed arithmetic, only as a part of the kernels that call it.
+
+    A relaxed function that stays one would exist twice: as compiled for itself, and as optimised once more
+    inside its caller. A process that compiles runs the first, one that reads the cache the second, and their
+    last bits differ.
+    """
+    options: dict[str, Any] = {"nogil": True, "cache": True, "error_model": "numpy", "fastmath": FAST}
+    return cast(Function, numba.njit(**options, forceinline=True)(function))

@@ -8,6 +8,7 @@ cluster (`clusters/`), with the same results bit for bit. Kernels release the GI
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections import deque
@@ -16,6 +17,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TypeVar
 
+from rnnlogic.base.budget import enforce_until, enforced_until
 from rnnlogic.base.clusters import current_cluster
 from rnnlogic.base.clusters.grouping import Grouping
 from rnnlogic.base.errors import RNNLogicError
@@ -79,13 +81,14 @@ def map_ordered(
     elif threads <= 1:
         yield from map(partial(function, shared), units)
     else:
-        with ThreadPoolExecutor(threads, initializer=enter_unit) as pool:
+        with ThreadPoolExecutor(threads, initializer=enter_unit, initargs=(enforced_until(),)) as pool:
             yield from _in_order((pool.submit(function, shared, unit) for unit in units), threads, size, most)
 
 
-def enter_unit() -> None:
-    """Say that this thread runs units from now on."""
+def enter_unit(until: float = math.inf) -> None:
+    """Say that this thread runs units from now on, within the time that is enforced."""
     _PLACE.is_unit = True
+    enforce_until(until)
 
 
 def _sizes(size: Callable[[Result], int], done: tuple[list[Result], float]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import zipfile
 import zlib
 from typing import BinaryIO, cast
 
@@ -60,7 +61,7 @@ class _Limited(io.RawIOBase):
         """Read some bytes."""
         try:
             data = self._file.read(len(memoryview(buffer)))  # type: ignore[arg-type]
-        except zlib.error as problem:  # like all other damage, so that every reader knows it
+        except (zlib.error, zipfile.BadZipFile, EOFError) as problem:  # one kind of damage for all readers
             raise gzip.BadGzipFile(str(problem)) from None
         self._left -= len(data)
         if self._left < 0:

@@ -152,6 +152,13 @@ def known_files(folder: Path) -> dict[str, list[Known]]:
     return found
 
 
+def missing_files(folder: Path) -> list[str]:
+    """Files that were written and are gone; after a kill one may never have got its name."""
+    if not _checking or not (folder / MANIFEST).is_file():
+        return []
+    return [name for name in known_files(folder) if not (folder / name).is_file()]
+
+
 def is_whole(path: Path, found: Known, known: list[Known]) -> bool:
     """Whether a file is what was written last, or just before in case the last writing was killed."""
     last = known[-1]

@@ -72,11 +72,11 @@ def complete(
     from rnnlogic.answering.completion.possible import possible_facts
     from rnnlogic.base.clusters import on_cluster
 
+    budget = Budget.of_minutes(max_minutes, print_cut)
     check_output(output)
     model, started = load_model(run, graph, labels, ids), time.monotonic()
     possible = possible_facts(model.dataset, types, evidence.value)
     with stoppable(f"{output} was not written"), on_cluster(cluster), StageProgress() as progress:
-        budget = Budget.of_minutes(max_minutes, print_cut)
         facts = model.complete(
             relation, min_probability, most, evidence.value, progress, possible or OFF, budget
         )

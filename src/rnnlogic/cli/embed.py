@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.options import (
     AsJson,
     ColumnsOption,
     LabelsOption,
+    MaxMinutes,
     QueryOption,
     SepOption,
     load_named,
+    print_cut,
     print_notes,
 )
 from rnnlogic.cli.output import echo, print_json, print_pairs, print_table, print_text
@@ -47,10 +50,7 @@ def embed(
     query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
-    max_minutes: Annotated[
-        float | None,
-        typer.Option(help="Stop training after so many minutes and keep the best embedding so far.", min=0),
-    ] = None,
+    max_minutes: MaxMinutes = None,
     device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
     test: Annotated[bool, typer.Option("--test", help="Also evaluate the test set.")] = False,
     restart: Annotated[
@@ -64,13 +64,14 @@ def embed(
     """
     from rnnlogic.embeddings.files import is_finished
 
+    budget = Budget.of_minutes(max_minutes, print_cut)
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
     settings = _settings(dataset, model, dim, changes or [], seed)
     was_finished = is_finished(output) and not restart
     with stoppable("run the same command again to resume"), StageProgress() as progress:
-        embedding = _fit(dataset, settings, output, progress, threads, max_minutes, restart, device)
-        reports = _evaluate(embedding, dataset, ["valid", "test"] if test else ["valid"], progress)
+        embedding = _fit(dataset, settings, output, progress, threads, budget.minutes, restart, device)
+        reports = _evaluate(embedding, dataset, ["valid", "test"] if test else ["valid"], progress, budget)
     summary = _summary(output)
     if as_json:
         print_json(summary | reports | {"was_finished": was_finished})
@@ -116,13 +117,13 @@ def _stepper_on(device: str) -> MakeStepper | None:
 
 
 def _evaluate(
-    embedding: Embedding, dataset: Dataset, splits: list[Any], progress: StageProgress
+    embedding: Embedding, dataset: Dataset, splits: list[Any], progress: StageProgress, budget: Budget
 ) -> dict[str, dict[str, float] | None]:
     """Metrics of each split in both directions; None for a split without facts."""
     from rnnlogic.evaluation.evaluate import evaluate
 
     reports: dict[str, dict[str, float] | None] = {}
-    for split in splits:
+    for i, split in enumerate(splits):
         stage, reports[split] = f"evaluate {split}", None
         if len(dataset.facts(split)):
             report = evaluate(
@@ -130,6 +131,7 @@ def _evaluate(
                 dataset,
                 split,
                 progress=partial(progress, stage),
+                budget=budget.share(1 / (len(splits) - i)),
             )
             reports[split] = report.as_dict()["both"]["expected"]
     return reports

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
@@ -72,6 +73,7 @@ def evaluate(
     from rnnlogic.runs.files import RunError
     from rnnlogic.runs.folder import Run
 
+    budget = Budget.of_minutes(max_minutes)
     model = load_model(run, graph, labels, ids)
     with on_cluster(cluster), StageProgress() as progress:
         stage = f"evaluate {split.value}"
@@ -82,7 +84,7 @@ def evaluate(
             partial(progress, stage),
             negatives,
             seed,
-            max_minutes,
+            budget.minutes,
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)

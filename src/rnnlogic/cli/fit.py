@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.base.budget import Budget
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from rnnlogic.learning.given import GivenRules
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
+
+FIT = 0.93  # of a budget; the rest is for the validation set
 
 
 def fit(
@@ -94,6 +96,7 @@ def fit(
     """
     from rnnlogic.base.clusters import on_cluster
 
+    budget = Budget.of_minutes(max_minutes)
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
     _print_untrained(dataset)
@@ -105,7 +108,7 @@ def fit(
         print_redone(output)
     with stoppable("run the same command again to resume"), on_cluster(cluster):
         model, was_finished = fit_run(
-            dataset, settings, output, max_minutes, restart, embeddings, given, False if no_generate else None
+            dataset, settings, output, budget, restart, embeddings, given, False if no_generate else None
         )
     summary = _summary(model, output)
     if as_json:
@@ -118,7 +121,7 @@ def fit_run(
     dataset: Dataset,
     config: Config,
     folder: Path,
-    max_minutes: float | None = None,
+    budget: Budget = UNLIMITED,
     restart: bool = False,
     embeddings: list[Path] | None = None,
     rules: GivenRules | None = None,
@@ -133,10 +136,9 @@ def fit_run(
         echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
-        budget = Budget.of_minutes(max_minutes)
-        model.fit(dataset, folder, progress, max_minutes, restart, embeddings, rules, generate)
-        left = max(budget.left, 0.1 * 60 * (max_minutes or 0)) / 60 if budget.is_limited else None
-        _measure(model, Run.open(folder), progress, left)
+        minutes = budget.share(FIT).minutes
+        model.fit(dataset, folder, progress, minutes, restart, embeddings, rules, generate)
+        _measure(model, Run.open(folder), progress, budget)
     return model, was_finished
 
 
@@ -206,11 +208,11 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     return given
 
 
-def _measure(model: RNNLogic, run: Run, progress: StageProgress, max_minutes: float | None) -> None:
+def _measure(model: RNNLogic, run: Run, progress: StageProgress, budget: Budget) -> None:
     """Evaluate the validation set, unless it is empty or was evaluated before, and keep the report."""
     if run.report("valid") is None and len(model.dataset.valid):
         stage = "evaluate valid"
-        report = model.evaluate("valid", progress=partial(progress, stage), max_minutes=max_minutes)
+        report = model.evaluate("valid", progress=partial(progress, stage), max_minutes=budget.minutes)
         run.save_report("valid", report.as_dict())
 
 

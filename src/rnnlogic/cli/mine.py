@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rnnlogic.config import Config
 
 SHOWN = 10  # best rules to print
+MINING = 0.95  # of a budget; the rest is for the file
 FIGURES = ["count", "support", "confidence"]
 
 
@@ -87,6 +88,7 @@ def mine(
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.table import RuleTable
 
+    budget = Budget.of_minutes(max_minutes, print_cut)
     dataset = load_named(name, columns, sep, labels, query, ids=ids)
     print_notes(dataset, err=True)
     mining = {
@@ -107,7 +109,7 @@ def mine(
             config.seed,
             threads,
             partial(progress, "mine"),
-            Budget.of_minutes(max_minutes, print_cut),
+            budget.share(MINING),
         )
     if cut := cuts_in_words(statistics.cuts):
         echo(f"note: {cut}", err=True)

@@ -84,14 +84,19 @@ def stem_of(place: Place) -> str:
 
 def open_bytes(place: Place) -> BinaryIO:
     """Open a plain or compressed file for reading bytes; a small one that grows huge is refused."""
-    file = cast(BinaryIO, place.open("rb"))
-    if isinstance(place, zipfile.Path):
-        member = place.root.getinfo(place.at)
-        file = limited(file, member.compress_size, str(place))
+    file = _member(place) if isinstance(place, zipfile.Path) else cast(BinaryIO, place.open("rb"))
     if not place.name.lower().endswith(".gz"):
         return file
     size = place.stat().st_size if isinstance(place, Path) else packed_size(place)
     return limited(cast(BinaryIO, gzip.GzipFile(fileobj=file)), size, str(place))
+
+
+def _member(place: zipfile.Path) -> BinaryIO:
+    try:
+        file = cast(BinaryIO, place.open("rb"))
+        return limited(file, place.root.getinfo(place.at).compress_size, str(place))
+    except (zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError, ValueError) as problem:
+        raise DataError(f"cannot be read from the zip file ({problem})", shown(place)) from None
 
 
 def packed_size(place: zipfile.Path | StandardInput) -> int:
@@ -103,7 +108,7 @@ def zip_root(path: Path) -> zipfile.Path:
     """The top of a zip archive, below folders that hold nothing but one folder."""
     try:
         root = zipfile.Path(zipfile.ZipFile(path))
-    except (zipfile.BadZipFile, OSError) as problem:
+    except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as problem:
         raise DataError(f"the zip file cannot be read ({problem})", path) from None
     while len(inside := visible(root)) == 1 and inside[0].is_dir():
         root = cast(zipfile.Path, inside[0])

@@ -83,18 +83,17 @@ def _parsed(statements: Iterator[Any], address: str) -> Iterator[Any]:
     try:
         yield from statements
     except SyntaxError as problem:
-        raise DataError(f"the answer is not valid N-Triples ({problem.msg})", address) from None
+        raise DataError(f"the answer is not valid ({problem.msg})", address) from None
 
 
 def _selected(
     pyoxigraph: Any, address: str, data: bytes, raw: RawFacts, options: ReadOptions
 ) -> Iterator[list[str]]:
     """Rows of a SELECT query; like in RDF files, rows with a literal as tail are skipped and counted."""
-    solutions = pyoxigraph.parse_query_results(io.BytesIO(data), format=pyoxigraph.QueryResultsFormat.JSON)
-    variables = [variable.value for variable in solutions.variables]
+    variables, solutions = _solutions(pyoxigraph, address, data)
     places = table_places(variables, options, raw.tally, "SPARQL answer")
     name_of = Statements(raw).name_of
-    for number, solution in enumerate(solutions):
+    for number, solution in enumerate(_parsed(solutions, address)):
         terms = [solution[i] for i in places]
         if None in terms:
             raise DataError(f"row {number}: ?{variables[places[terms.index(None)]]} has no value", address)
@@ -104,10 +103,24 @@ def _selected(
             yield [name_of(term) for term in terms]
 
 
+def _solutions(pyoxigraph: Any, address: str, data: bytes) -> tuple[list[str], Iterator[Any]]:
+    """Variables and rows of an answer in JSON."""
+    try:
+        kind = pyoxigraph.QueryResultsFormat.JSON
+        solutions = pyoxigraph.parse_query_results(io.BytesIO(data), format=kind)
+        return [variable.value for variable in solutions.variables], iter(solutions)
+    except (SyntaxError, AttributeError) as problem:  # a lone yes or no has no variables
+        raise DataError(f"the answer is no table of SPARQL results ({problem})", address) from None
+
+
 def _check_complete(pyoxigraph: Any, address: str, received: int) -> None:
     _, data = _ask(address, COUNT)
-    solutions = pyoxigraph.parse_query_results(io.BytesIO(data), format=pyoxigraph.QueryResultsFormat.JSON)
-    total = int(next(iter(solutions))[0].value)
+    _, solutions = _solutions(pyoxigraph, address, data)
+    first = next(_parsed(solutions, address), None)
+    count = getattr(first[0], "value", "") if first is not None and len(first) else ""
+    if not (count.isdecimal() and len(count) < 19):
+        raise DataError(f"the endpoint does not say how many triples it has, but {count[:50]!r}", address)
+    total = int(count)
     if received < total:
         raise DataError(
             f"the endpoint sent {received:,} of {total:,} triples; ask for fewer with a query "

@@ -67,16 +67,15 @@ def _fit_in(
         checkpoint.require_same(read_about(folder).get("origin", {}))
     else:
         training = train(dataset, method, threads, checkpoint, progress, max_minutes)
-        about = _about(dataset, checkpoint.origin, training) | _extent(method, training, max_minutes)
+        about = _about(dataset, checkpoint.origin, training) | _extent(method, training)
         save_embedding(folder, method.embedding(training.best(), threads), dataset.vocab, about)
     checkpoint.remove()
     return load_embedding(folder, dataset.vocab)[0].on_threads(threads)
 
 
-def _extent(method: Method, training: Training, max_minutes: float | None) -> dict[str, Any]:
+def _extent(method: Method, training: Training) -> dict[str, Any]:
     """How many steps were planned, and whether time ran out before they were done."""
-    is_over = max_minutes is not None and training.seconds >= 60 * max_minutes
-    return {"planned_steps": method.steps, "ran_out_of_time": is_over and training.step < method.steps}
+    return {"planned_steps": method.steps, "ran_out_of_time": training.ran_out_of_time}
 
 
 def _about(dataset: Dataset, origin: dict[str, Any], training: Training) -> dict[str, Any]:

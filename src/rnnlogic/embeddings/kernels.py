@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.compiled import vectorised
+from rnnlogic.base.compiled import inlined, vectorised
 
 Columns = NDArray[np.float32]  # [2D, at least n]
 Floats = NDArray[np.float32]
@@ -161,7 +161,7 @@ def leave_out_known(
         place[negatives[j]] = -1
 
 
-@vectorised
+@inlined
 def _exp(x: Any) -> Any:
     """exp(x) for x between -80 and 80, and exp(-80) below; unlike np.exp it becomes vector instructions."""
     x = max(x, np.float32(-80))

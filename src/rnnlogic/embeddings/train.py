@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress, silent
@@ -22,6 +23,8 @@ from rnnlogic.embeddings.settings import TrainingSettings
 from rnnlogic.evaluation.evaluate import evaluate
 
 SHOW_EVERY = 0.5  # seconds between two calls of the progress function
+SHARE = 0.85  # of a budget; the rest is for files, and for who evaluates the embedding
+EVALUATION = 0.15  # of the time for training, at most, for the first evaluation
 KEEP_EVERY = 120.0  # seconds between two checkpoints
 BEST = "best_"  # before the names of the best parameters so far, in a checkpoint
 
@@ -106,6 +109,7 @@ class Training:
     seconds: float = 0.0
     best_values: dict[str, Floats] | None = None  # at the highest validation MRR so far
     history: list[dict[str, float]] = field(default_factory=list)  # one record per evaluation
+    ran_out_of_time: bool = False
 
     def values(self) -> dict[str, Floats]:
         """The parameters as they are now, by name."""
@@ -141,21 +145,28 @@ def train(
     progress: Progress = silent,
     max_minutes: float | None = None,
 ) -> Training:
-    """Train on the training facts for at most `max_minutes`, resuming what `keeper` holds."""
+    """Train on the training facts, resuming what `keeper` holds.
+
+    It takes at most SHARE of `max_minutes`, over all sessions, evaluations of the validation set included.
+    """
     settings, training = method.settings, keeper.load() if keeper is not None else None
     if training is None:
         training = Training(method.first())
     threads = threads or default_threads()
-    most_seconds = math.inf if max_minutes is None else 60 * max_minutes
+    most_seconds = math.inf if max_minutes is None else SHARE * 60 * max_minutes
     with closing(method.stepper(training.parameters, threads)) as stepper:
-        while training.step < method.steps and training.seconds < most_seconds:
-            _run_to_next_mark(training, stepper, method, progress, keeper, most_seconds)
+        is_over = training.seconds >= most_seconds
+        while training.step < method.steps and not is_over:
+            end = _end_of_steps(training, most_seconds)
+            _run_to_next_mark(training, stepper, method, progress, keeper, end)
             training.parameters = stepper.parameters
-            _measure(training, dataset, method, threads)
-            if keeper is not None:
+            is_over = training.seconds >= end
+            is_over |= not _measure(training, dataset, method, threads, most_seconds)
+            if keeper is not None and not is_over:
                 keeper.save(training)
             if settings.patience is not None and training.since_best() >= settings.patience:
                 break
+    training.ran_out_of_time = is_over and training.step < method.steps
     return training
 
 
@@ -193,6 +204,12 @@ def _run_to_next_mark(
             kept = now = time.perf_counter()
 
 
+def _end_of_steps(training: Training, most_seconds: float) -> float:
+    """When to stop, so that an evaluation ends in time; how long that takes is known after the first."""
+    measured = training.history[-1].get("evaluation", 0.0) if training.history else EVALUATION * most_seconds
+    return most_seconds - measured
+
+
 def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
     """The learning rate of a step."""
     if settings.schedule == "cosine":
@@ -205,19 +222,27 @@ def _next_mark(step: int, steps: int, evaluations: int) -> int:
     return next(mark for k in range(1, evaluations + 1) if (mark := -(-steps * k // evaluations)) > step)
 
 
-def _measure(training: Training, dataset: Dataset, method: Method, threads: int) -> None:
-    """Evaluate validation facts, if there are any, and keep the embedding if it is the best so far."""
+def _measure(training: Training, dataset: Dataset, method: Method, threads: int, most_seconds: float) -> bool:
+    """Evaluate validation facts, if there are any, and keep the embedding if it is the best so far.
+
+    The first time there may be too little time for all of them; then it is the last, which returns False.
+    """
     if not len(dataset.valid):
-        return
+        return True
     started = time.perf_counter()
     values = training.values()
     scorer, most = method.embedding(values, threads), method.settings.valid_facts
-    report = evaluate(scorer, dataset, "valid", most_facts=most)
+    is_first = not training.history and most_seconds < math.inf
+    budget = Budget.of_minutes((most_seconds - training.seconds) / 60) if is_first else UNLIMITED
+    report = evaluate(scorer, dataset, "valid", most_facts=most, budget=budget)
     mrr = report.as_dict()["both"]["expected"]["mrr"]
-    training.seconds += time.perf_counter() - started
-    training.history.append({"step": training.step, "seconds": training.seconds, "valid_mrr": mrr})
+    took = time.perf_counter() - started
+    training.seconds += took
+    record = {"step": training.step, "seconds": training.seconds, "evaluation": took, "valid_mrr": mrr}
+    training.history.append(record)
     if training.since_best() == 0:
         training.best_values = {name: array.copy() for name, array in values.items()}
+    return not report.is_sample
 
 
 def _note(loss: float, training: Training) -> str:

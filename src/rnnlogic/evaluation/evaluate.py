@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.base.budget import UNLIMITED, Budget, check_time, growing
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick
@@ -29,7 +29,7 @@ from rnnlogic.grounding.candidates import Scored
 Split = Literal["valid", "test"]
 
 SCORE_BYTES = 16 << 20  # scores of one chunk by default; with more, memory is not reused
-FIRST_SAMPLE = 100  # facts that are asked first under a budget
+FIRST_SAMPLE = 20  # facts that are asked first under a budget, in any case
 QUERIES = 256  # of one chunk at least, where only the entities that rules reach are scored
 GROUPS: dict[Side, tuple[Side, ...]] = {
     "both": ("both", "tail", "head"),
@@ -143,16 +143,8 @@ def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArra
 def _evaluate_in_time(
     asked: Callable[..., Report], facts: int, negatives: int | None, seed: int, budget: Budget
 ) -> Report:
-    """Ever larger samples of so many facts, until the next would take too long."""
-    size = min(FIRST_SAMPLE, facts)
-    while True:
-        started = time.monotonic()
-        report = asked(size, negatives, seed)
-        seconds = max(time.monotonic() - started, 1e-6)
-        larger = min(facts, 5 * size, int(0.8 * size * budget.left / seconds))
-        if (larger < 1.5 * size and larger < facts) or larger <= size:
-            break
-        size = larger
+    """A sample of so many facts, as large as there is time for."""
+    report, size = growing(lambda most: asked(most, negatives, seed), FIRST_SAMPLE, facts, budget)
     if size == facts:
         return report
     budget.cut("evaluate", f"a sample of {size:,} of {facts:,} facts")
@@ -256,6 +248,7 @@ def _ranked(chunks: list[NDArray[np.int32]], shared: _Shared, vocab: Vocab) -> I
 
 def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> Ranks:
     """Ranks of queries [B, 3]; equal questions (head, relation) are adjacent and scored once."""
+    check_time()
     heads, relations, answers = np.ascontiguousarray(queries.T)
     is_new = np.append(True, (heads[1:] != heads[:-1]) | (relations[1:] != relations[:-1]))
     question = np.cumsum(is_new) - 1

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from rnnlogic.base.budget import check_time
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
@@ -318,6 +319,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
         finished = _Beams(beams.log_prob[:, :0], beams.tokens[:, :0])
         state, last = tables.start.take(heads), heads
         for length in range(self.max_length + 1):
+            check_time()
             beam_heads = heads.repeat_interleave(beams.log_prob.shape[1])
             following = self._next_log_prob(state, beam_heads, last, length).view(
                 *beams.log_prob.shape, self.end + 1

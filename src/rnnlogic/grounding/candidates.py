@@ -42,6 +42,9 @@ class Candidates:
     label: NDArray[np.int8] = field(
         default_factory=lambda: NO_LABELS
     )  # [c] WRONG, ANSWER or LEFT_OUT; empty until assigned
+    stands_for: NDArray[np.float32] = field(
+        default_factory=lambda: NO_VALUES
+    )  # [c] so many candidates, where only a sample is held; empty if each stands for itself
 
     def __len__(self) -> int:
         """Number of candidates."""
@@ -127,6 +130,9 @@ def joined(parts: Sequence[Candidates]) -> Candidates:
         np.concatenate([part.rule for part in parts]),
         np.concatenate([part.count for part in parts]),
         first.ids,
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.label for part in parts]),
+        np.concatenate([part.stands_for for part in parts]),
     )
 
 

@@ -5,21 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from rnnlogic.base.types import Feature
 
 FEATURE_CODES: dict[Feature, int] = {"count": 0, "log1p": 1, "binary": 2}  # as kernels use them
 
 
-def feature_values(counts: NDArray[Any], feature: Feature) -> NDArray[np.float64]:
+_LOG1P = np.log1p(np.arange(1024.0))  # most walks are few: looking up is much faster
+
+
+def feature_values(counts: NDArray[Any], feature: Feature, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     """The feature of each number of walks [n]; values of named evidence, given as negative counts, stay."""
     if counts.dtype.kind == "f":
-        return np.where(counts < 0, -counts, _of_walks(np.maximum(counts, 0), feature))
-    return _of_walks(counts, feature)
+        return np.where(counts < 0, -counts, _of_walks(np.maximum(counts, 0), feature)).astype(dtype)
+    return _of_walks(counts, feature, dtype)
 
 
-def _of_walks(counts: NDArray[Any], feature: Feature) -> NDArray[np.float64]:
+def _of_walks(counts: NDArray[Any], feature: Feature, dtype: DTypeLike = np.float64) -> NDArray[Any]:
     if feature == "binary":
-        return np.ones(len(counts))
-    return np.log1p(counts, dtype=np.float64) if feature == "log1p" else counts.astype(np.float64)
+        return np.ones(len(counts), dtype)
+    if feature == "count":
+        return counts.astype(np.float64).astype(dtype)
+    if counts.dtype.kind == "f":
+        return np.log1p(counts).astype(dtype)
+    values = _LOG1P.astype(dtype)[np.minimum(counts, len(_LOG1P) - 1)]
+    many = np.flatnonzero(counts >= len(_LOG1P))
+    values[many] = np.log1p(counts[many], dtype=np.float64)
+    return values

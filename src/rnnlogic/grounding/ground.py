@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import check_time
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads, map_ordered
 from rnnlogic.base.recent import Recent
@@ -258,6 +259,7 @@ class Grounder:
 
     def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
+        check_time()
         ids, trie, place, dtype, evidence, constants = self.ready(batch.relation)
         if self.budget is not None:
             entity, count, ptr, cuts = self._count_within(batch, trie, self.budget)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import TimeIsUp
+from rnnlogic.base.budget import UNLIMITED, TimeIsUp
 from rnnlogic.base.types import Queries
 from rnnlogic.config import Config, changed
 from rnnlogic.data.graph import Graph, Triples
@@ -81,7 +81,8 @@ class _Trial(NamedTuple):
         rules = task.rules | evidence_rules(graph, config, self.banned, self.constants)
         rules = rules.filter(np.isin(rules.heads, np.unique(self.queries[:, 1])))
         values = self.predictor.values(rules, config, task.embedding)
-        solved = solve_queries(replace(task, rules=rules, config=config), values, self.queries)
+        whole = replace(task, rules=rules, config=config, budget=UNLIMITED)  # or else nothing: see `_best`
+        solved = solve_queries(whole, values, self.queries)
         scorer = values.scorer(gathered(len(rules), solved)[0], task.config.threads)
         return reciprocal_ranks(scorer, task.dataset, self.facts)
 
@@ -102,7 +103,7 @@ def chosen_config(
         return _without(config, ALL) if is_open else config
     task.progress("choice", 0, 1)
     budget = task.budget.share(SHARE)
-    trial = _trial(replace(task, budget=budget, may_fail=True), predictor, banned, constants)
+    trial = _trial(replace(task, budget=budget), predictor, banned, constants)
     tried: dict[str, float] = {}
     if is_open:
         config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
@@ -123,7 +124,8 @@ def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str,
         try:
             if name not in tried:
                 trial.task.budget.check()
-                tried[name] = float(trial.ranks(option).mean())
+                with trial.task.budget.enforced():
+                    tried[name] = float(trial.ranks(option).mean())
         except TimeIsUp:
             trial.task.budget.cut("choice", f"not all was tried: {_name(best)}")
             break

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from rnnlogic.base.budget import Budget, TimeIsUp
@@ -26,10 +24,13 @@ from rnnlogic.generator.train import fit_generator
 from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.em import EMState, em_round, relations_with_facts
+from rnnlogic.learning.em import EMState, em_round
 from rnnlogic.learning.evidence import with_evidence
+from rnnlogic.learning.final import final_rules
+from rnnlogic.learning.generators import new_generator, pack_generator, with_parameters
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, GivenRules, edits_of
 from rnnlogic.learning.preliminary import STAGE as FIRST
+from rnnlogic.learning.preliminary import with_first_rules
 from rnnlogic.learning.result import (
     FIGURES,
     FRONTIER,
@@ -46,7 +47,7 @@ from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
 # Shares of the time that is left when a stage begins, under a budget; the rest is for calibration and files
-MINE, PRETRAIN, ROUNDS, WEIGHTS, COMPACT = 0.35, 0.2, 0.35, 0.55, 0.6
+MINE, PRETRAIN, ROUNDS, FINAL, WEIGHTS, COMPACT = 0.35, 0.2, 0.35, 0.3, 0.55, 0.6
 RULES_PER_SECOND, LEAST_RULES = 200, 20  # of mined rules, for each second left; measured on FB15k-237
 
 
@@ -141,7 +142,8 @@ class _Job:
         pinned = np.array([rule in fixed for rule in full.rules], bool)
         teacher = teacher_of(full, self.dataset, config, pinned)
         budget = self.budget.share(COMPACT)
-        found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
+        with budget.enforced():
+            found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
         few = predictor.reduced(full.rules[found.rules], found.weights)
         assert few is not None
         level = found.levels[found.chosen]
@@ -194,25 +196,25 @@ class _Job:
 
         Where the time does not suffice for the generator, the best mined rules.
         """
+        graph, settings, banned = self.dataset.graph("train"), self.config.final, self.edits.banned
         try:
             generator = self.rounds(self.start())
+            self.progress("final rules", 0, 1)
+            with self.budget.share(FINAL).enforced():
+                ranked = final_rules(generator, graph, settings, self.store, self.threads, banned)
         except TimeIsUp:
             self.budget.cut("generator", "left out: the rules are those that mining found")
             return self.mined_rules()
-        self.progress("final rules", 0, 1)
-        relations = relations_with_facts(self.dataset.graph("train"))
-        number, banned = self.config.final.rules, self.edits.banned
-        ranked = generator.beam(relations, number, threads=self.threads, banned=banned)
         rules, log_prior = self.edits.with_pinned(*ranked, generator.log_probs)
         return pack_rules(rules) | {"log_prior": log_prior}
 
     def mined_rules(self) -> Arrays:
         """The best mined rules and the pinned ones, without log-probabilities."""
         mined, quality, _ = self.mine()
+        first = self.store.load(FIRST) if self.budget.is_limited else None
+        mined, quality = with_first_rules(first, mined, quality, self.config.mine.smoothing)
         relations = max(len(mined.head_relations()), 1)
-        affordable = (
-            int(RULES_PER_SECOND * self.budget.left / relations) if self.budget.is_limited else 1 << 30
-        )
+        affordable = int(min(RULES_PER_SECOND * self.budget.left / relations, 1 << 30))
         number = min(self.config.final.rules, max(LEAST_RULES, affordable))
         best = mined[best_per_head(mined, quality, number)]
         unknown = np.full(len(best), np.nan)
@@ -301,7 +303,8 @@ class _Job:
             if saved is None:
                 try:
                     self.require_time(number, budget)
-                    saved = self.one_round(state, number, budget)
+                    with budget.enforced():
+                        saved = self.one_round(state, number, budget)
                 except TimeIsUp:
                     self.store.save("rounds", {"number": np.array(number - 1)})
                     self.budget.cut("rounds", f"{number - 1} of {em.rounds} EM rounds")
@@ -358,36 +361,6 @@ class _Job:
     def note(self, stage: str, started: float, **figures: Any) -> None:
         """Log a stage: its figures and its duration; before it is kept, so that a kill loses no line."""
         self.store.log({"stage": stage, "seconds": round(time.perf_counter() - started, 2), **figures})
-
-
-def new_generator(dataset: Dataset, config: Config) -> RuleGenerator:
-    """An untrained generator of the configured sizes."""
-    settings = config.generator
-    return RuleGenerator(
-        2 * dataset.vocab.num_relations,
-        config.max_length,
-        input_size=settings.embedding_size,
-        hidden_size=settings.hidden_size,
-        seed=config.seed,
-    )
-
-
-def pack_generator(generator: RuleGenerator) -> Arrays:
-    """A generator's parameters as arrays."""
-    return {f"generator.{k}": v.detach().numpy().copy() for k, v in generator.state_dict().items()}
-
-
-def with_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]) -> RuleGenerator:
-    """A generator of the same sizes with the parameters that `pack_generator` packed."""
-    prefix, other = "generator.", copy.deepcopy(generator)
-    state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
-    try:
-        other.load_state_dict(state)
-    except RuntimeError as error:
-        raise RNNLogicError(
-            f"the generator of this fit has other sizes than the settings ({error})"
-        ) from None
-    return other
 
 
 def _pack_state(state: EMState) -> Arrays:

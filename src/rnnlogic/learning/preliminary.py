@@ -9,9 +9,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rnnlogic.base.budget import Budget
-from rnnlogic.base.types import Progress
+from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.given import Edits
@@ -19,6 +20,7 @@ from rnnlogic.learning.result import Learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 
 STAGE = "preliminary"
 MINUTES = 1.0  # at most
@@ -66,4 +68,25 @@ def preliminary(
         look(done, total, note)
 
     predictor = RuleScorer.fit(Task(dataset, rules, quick, threads, progress=show, budget=budget))
+    predictor.weights = _completed(rules, predictor.weights, statistics.quality(quick.mine.smoothing))
     return Learned(predictor, np.full(len(rules), np.nan), statistics.support, statistics.confidence)
+
+
+def with_first_rules(
+    first: Arrays | None, rules: RuleSet, quality: NDArray[np.float64], smoothing: float
+) -> tuple[RuleSet, NDArray[np.float64]]:
+    """Rules and their quality [n], and what else a first look found: it saw all relations."""
+    if first is None:
+        return rules, quality
+    seen, support = unpack_rules(first), first["support"]
+    known = support / (support / np.maximum(first["confidence"], 1e-9) + smoothing)
+    is_new = np.array([rule not in rules for rule in seen], bool)
+    return rules | seen, np.append(quality, known[is_new])
+
+
+def _completed(
+    rules: RuleSet, weights: NDArray[np.float64], quality: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights [n]; where there was no time to learn any for a relation, those of a noisy-or of its rules."""
+    learned = np.bincount(rules.heads, weights != 0)[rules.heads] > 0
+    return np.where(learned, weights, -np.log1p(-np.minimum(quality, 0.999)))

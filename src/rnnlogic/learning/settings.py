@@ -53,3 +53,8 @@ class FinalSettings(Settings):
     """The rules that the model answers with."""
 
     rules: int = Field(1000, ge=1, description="Best rules per relation, by beam search (paper: 1000)")
+    pooled: bool = Field(
+        False,
+        description="The rules that each EM round selected most often, instead of the generator's best after "
+        "all rounds (the paper's first code)",
+    )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import UNLIMITED, Budget, passes
+from rnnlogic.base.budget import UNLIMITED, Budget, check_time, passes
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
@@ -20,6 +20,7 @@ from rnnlogic.rules.ruleset import RuleSet
 
 WAITING = 10**7  # bodies of finished units that may wait for an unfinished one
 FIRST = 40  # facts of each relation in the first pass; the later ones are ever longer
+FEW = 4  # in the first pass under a budget, which is never cut within a relation
 
 
 class Candidates(NamedTuple):
@@ -64,16 +65,16 @@ def find_candidates(
             "64-bit keys: lower max_length"
         )
     shared = _Search(graph, edges_by_entity(graph), settings, max_length, banned, seed)
-    units = _units(graph, settings.facts_per_relation)
+    units = _units(graph, settings.facts_per_relation, FEW if budget.is_limited else FIRST)
     bodies: list[_Bodies] = [_NO_BODIES] * graph.num_relations
-    for done, searched in enumerate(map_ordered(_search, units, shared, threads, _size, WAITING), 1):
-        relation = units[done - 1][0]
+    done = 0
+    for searched in budget.timely(map_ordered(_search, units, shared, threads, _size, WAITING)):
+        relation, done = units[done][0], done + 1
         bodies[relation] = _added(bodies[relation], searched)
         tick(done, len(units))
-        if budget.is_over and done < len(units):
-            looked, total = (sum(end - start for _, start, end in part) for part in (units[:done], units))
-            budget.cut("mine", f"searched the paths of {looked:,} of {total:,} facts")
-            break
+    if done < len(units):
+        looked, total = (sum(end - start for _, start, end in part) for part in (units[:done], units))
+        budget.cut("mine", f"searched the paths of {looked:,} of {total:,} facts")
     found: dict[Rule, int] = {}
     for relation, own in enumerate(bodies):
         for body, joined in _best_bodies(shared, relation, *own):
@@ -101,12 +102,12 @@ _Bodies = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys, ascending, and ho
 _NO_BODIES: _Bodies = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
-def _units(graph: Graph, most: int) -> list[tuple[int, int, int]]:
+def _units(graph: Graph, most: int, first: int) -> list[tuple[int, int, int]]:
     """(relation, start, end): parts of each relation's facts in random order, pass by pass."""
     sizes = [min(len(graph.edges(relation)[0]), most) for relation in range(graph.num_relations)]
     return [
         (relation, start, min(end, size))
-        for start, end in passes(FIRST, max(sizes, default=0))
+        for start, end in passes(first, max(sizes, default=0))
         for relation, size in enumerate(sizes)
         if start < size
     ]
@@ -125,26 +126,13 @@ def _search(shared: _Search, unit: tuple[int, int, int]) -> _Bodies:
     distance = np.full(graph.num_entities, -1, np.int64)
     queue = np.empty(graph.num_entities, np.int64)
     back = max(1, (max_length - 1) // 2)
-    keys = [
-        np.unique(
-            bodies_between(
-                shared.edges,
-                int(heads[picked[i]]),
-                relation,
-                int(tails[picked[i]]),
-                inverse,
-                max_length,
-                back,
-                settings.fanout,
-                settings.walks_per_fact,
-                radix,
-                seeds[i],
-                distance,
-                queue,
-            )
-        )
-        for i in np.searchsorted(picked, np.sort(luck[start:end])).tolist()
-    ]
+    keys: list[NDArray[np.int64]] = []
+    for i in np.searchsorted(picked, np.sort(luck[start:end])).tolist():
+        if start:
+            check_time()
+        ends = int(heads[picked[i]]), relation, int(tails[picked[i]]), inverse
+        limits = max_length, back, settings.fanout, settings.walks_per_fact, radix
+        keys.append(np.unique(bodies_between(shared.edges, *ends, *limits, seeds[i], distance, queue)))
     bodies, joined = np.unique(np.concatenate(keys or [np.empty(0, np.int64)]), return_counts=True)
     return bodies, joined
 

@@ -80,7 +80,7 @@ def rule_statistics(
     for block in _passes(queries) if budget.is_limited else [queries]:
         batches = grounder.batches(block[:, 0], block[:, 1], block[:, 2])
         counted = map_ordered(_hits, batches, (grounder, block), grounder.threads)
-        for batch, found in zip(batches, counted, strict=True):
+        for batch, found in zip(batches, budget.timely(counted), strict=False):
             for ids, hits, misses, left_out in found:
                 support[ids] += hits
                 wrong[ids] += misses
@@ -88,8 +88,6 @@ def rule_statistics(
             looked_at[batch.relation] += len(batch.positions)
             done += len(batch.positions)
             tick(done, len(queries))
-            if budget.is_over:
-                break
         if budget.is_over and done < wanted[rules.head_relations()].sum():
             budget.cut("statistics", f"counted on {done:,} of {len(queries):,} training queries")
             share = (looked_at / np.maximum(wanted, 1))[rules.heads]

@@ -7,11 +7,13 @@ eta each; all combinations are tried, as the best eta of one depends on those of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget, check_time, growing
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.base import Embedding
@@ -21,6 +23,7 @@ from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.predictors.pieces import PiecePredictor
 
+FIRST_SAMPLE = 20  # validation facts that are asked first under a budget
 SCORES = 1 << 21  # scores of a piece of validation queries (16 MB; with more, memory is not reused)
 
 
@@ -69,16 +72,30 @@ def best_etas(
 
 
 def reciprocal_ranks(
-    alone: PiecePredictor, embedding: Scorer, dataset: Dataset, tried: NDArray[np.float64], most_facts: int
+    alone: PiecePredictor,
+    embedding: Scorer,
+    dataset: Dataset,
+    tried: NDArray[np.float64],
+    most_facts: int,
+    budget: Budget = UNLIMITED,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Summed reciprocal ranks [2R, W] of validation answers by rules + eta * embedding, and queries [2R].
 
-    `alone` scores by rules only; `tried` [W, M] has an eta for each embedding.
+    `alone` scores by rules only; `tried` [W, M] has an eta for each embedding. With a budget as many facts
+    are asked as there is time for.
     """
+    if budget.is_limited:
+        total = min(most_facts, len(dataset.valid))
+        ask = partial(reciprocal_ranks, alone, embedding, dataset, tried)
+        found, size = growing(ask, FIRST_SAMPLE, total, budget)
+        if size < total:
+            budget.cut("eta", f"chosen by {size:,} of {total:,} validation facts")
+        return found
     graph, known = dataset.graph("train"), KnownAnswers(dataset.graph("all"))
     relations_in_all, parts = 2 * dataset.vocab.num_relations, voices(embedding)
     sums, asked = np.zeros((relations_in_all, len(tried))), np.zeros(relations_in_all, np.int64)
     for heads, relations, answers in _validation_queries(dataset, most_facts):
+        check_time()
         is_new = np.append(True, (np.diff(heads) != 0) | (np.diff(relations) != 0))  # not the last question
         question, questions = np.cumsum(is_new) - 1, (heads[is_new], relations[is_new])
         by_rules, is_reached = (part[question] for part in _rows(alone, graph, *questions))

@@ -35,7 +35,7 @@ class RuleValues:
 
     def examples(self, candidates: Candidates) -> NDArray[np.float32]:
         """Feature times path score [n], to learn weights from."""
-        value, phi = self.features(candidates).astype(np.float32), self.phi(candidates)
+        value, phi = feature_values(candidates.count, self.feature, np.float32), self.phi(candidates)
         return value if phi is None else value * phi
 
     def of(self, rules: RuleSet) -> RuleValues:

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rnnlogic.base.sealed import missing_files
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.learning.result import Learned
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
+from rnnlogic.runs.files import RunError
+from rnnlogic.runs.finished import MODEL
 from rnnlogic.runs.first import unfinished_model
-from rnnlogic.runs.folder import Run
+from rnnlogic.runs.folder import NEEDED, Run
 
 
 class Fitted(NamedTuple):
@@ -35,8 +38,21 @@ class Fitted(NamedTuple):
 def load_fitted(folder: str | Path) -> Fitted:
     """The fit in a run folder, which holds or names all that it needs; if unfinished, its best so far."""
     run = Run.open(folder)
+    _require_complete(run)
     dataset, config = run.dataset(), run.config()
     unfinished = None if run.finished else unfinished_model(run)
     if unfinished is not None:
         return Fitted(dataset, config, unfinished.learned, None, unfinished.stage)
-    return Fitted(dataset, config, run.learned(embedding_of(run)), run.calibration(), None, run.left_out())
+    learned = run.learned(embedding_of(run), dataset.vocab)
+    return Fitted(dataset, config, learned, run.calibration(), None, run.left_out())
+
+
+def _require_complete(run: Run) -> None:
+    """Refuse a run that has lost a file: without model.json it would pass for one that is not finished."""
+    needed = NEEDED if run.finished else (MODEL,)
+    lost = next((name for name in missing_files(run.folder) if name in needed), None)
+    if lost is not None:
+        raise RunError(
+            run.folder / lost,
+            "is missing; put back a whole copy of the run, or finish it with the same `rnnlogic fit` command",
+        )

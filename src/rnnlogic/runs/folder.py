@@ -35,6 +35,7 @@ from rnnlogic.base.sealed import MANIFEST, begin_manifest, refuse_links, require
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.learning.result import FRONTIER, Learned, cuts_of
 from rnnlogic.learning.stages import FRONTIER_ARRAYS
@@ -98,6 +99,7 @@ MADE = (
     GRAPHS,
 )
 OWN_NAMES = (*MADE, CONFIG, *BEGUN)
+NEEDED = (MODEL, WEIGHTS, CALIBRATED, CALIBRATION, EMBEDDING_REFERENCE, METRICS, GIVEN)  # if they were there
 
 
 class Run:
@@ -107,6 +109,7 @@ class Run:
         """For internal use; others call `create`, `start` or `open`."""
         self.folder = folder
         self._stages = Stages(folder)
+        self._config: Config | None = None  # read once
 
     @staticmethod
     def exists(folder: str | Path) -> bool:
@@ -183,14 +186,15 @@ class Run:
             seal(self.folder / name, grows=True)
         write_learned(self.folder, learned, dataset, seed, seconds, self.left_out())
         self.note("finished")
+        seal(self.folder / LOG, grows=True)
 
     def left_out(self) -> dict[str, str]:
         """What each stage left out for want of time."""
         return cuts_of(read_records(self.folder / METRICS))
 
-    def learned(self, embedding: Scorer | None = None) -> Learned:
+    def learned(self, embedding: Scorer | None = None, vocab: Vocab | None = None) -> Learned:
         """What a finished fit has learned; with the embedding that it uses, if any."""
-        return read_learned(self.folder, self.config(), embedding, self.dataset().vocab)
+        return read_learned(self.folder, self.config(), embedding, vocab or self.dataset().vocab)
 
     def frontier(self) -> Arrays | None:
         """The frontier that a compact model was chosen from; None for a full model."""
@@ -213,8 +217,10 @@ class Run:
 
     def config(self) -> Config:
         """The settings of the fit."""
-        require_whole(self.folder / CONFIG)
-        return read_config(self.folder / CONFIG)
+        if self._config is None:
+            require_whole(self.folder / CONFIG)
+            self._config = read_config(self.folder / CONFIG)
+        return self._config
 
     def dataset(self) -> Dataset:
         """The dataset of the fit."""
@@ -247,6 +253,7 @@ class Run:
             write_file(self.folder / GIVEN, given)
         write_dataset(self.folder, dataset)
         write_file(self.folder / CONFIG, yaml.safe_dump(config.model_dump(), sort_keys=False))
+        self._config = None
         return self
 
     def _clear(self) -> None:

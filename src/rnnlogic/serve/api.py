@@ -40,12 +40,12 @@ def served(request: Request, run: str | None = None) -> Served:
     return runs[name]
 
 
-def of_query(request: Request, run: RunName = None) -> Served:
+async def of_query(request: Request, run: RunName = None) -> Served:
     """The run that the query names."""
     return served(request, run)
 
 
-def desk_of(request: Request) -> Desk:
+async def desk_of(request: Request) -> Desk:
     """Where work is done."""
     desk: Desk = request.app.state.desk
     return desk

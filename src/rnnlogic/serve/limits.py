@@ -132,7 +132,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         length = dict(scope["headers"]).get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self._most:
+        if not length.isdigit() or len(length) > 18 or int(length) > self._most:
             await self._refuse(scope, receive, send)
             return
         parts, size, more = [], 0, scope["method"] in ("POST", "PUT", "PATCH", "DELETE")

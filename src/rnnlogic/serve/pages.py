@@ -60,7 +60,7 @@ ENVIRONMENT.filters |= {"name": _name, "probability": shown, "thousands": lambda
 ENVIRONMENT.globals |= {"link": _link, "LONG": LONG}
 
 
-def of_path(request: Request, run: str) -> Served:
+async def of_path(request: Request, run: str) -> Served:
     """The run that the path names."""
     return served(request, run)
 

@@ -92,6 +92,8 @@ class Guard:
     def _admission(self, scope: Scope) -> ASGIApp | None:
         """None if the request may go on, else the response."""
         headers = Headers(scope=scope)
+        if not scope["query_string"].isascii():
+            return response_of(ProblemError(400, "the query of the address must be percent-encoded"))
         if self._access.is_local and host_of(headers.get("host", "")) not in {*LOOPBACK, self._access.host}:
             return response_of(ProblemError(400, "this server answers on this machine only (Host header)"))
         if scope["method"] not in ("GET", "HEAD", "OPTIONS") and not is_same_origin(headers):

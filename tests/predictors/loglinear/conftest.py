@@ -13,7 +13,7 @@ def problems(draw):
     """Queries with candidates, each reached by some rules; at most one candidate is the answer."""
     query_ptr, candidate_ptr, rule, value, label = [0], [0], [], [], []
     for _ in range(draw(st.integers(1, 4))):
-        candidates = draw(st.integers(0, 5))
+        candidates = draw(st.integers(0, 8))
         labels = draw(st.lists(st.sampled_from([0, 2]), min_size=candidates, max_size=candidates))
         if candidates and draw(st.booleans()):
             labels[draw(st.integers(0, candidates - 1))] = ANSWER

@@ -80,7 +80,7 @@ def test_the_penalised_minimum_is_reached(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
     weights, _ = fit_weights(problem, settings, np.random.default_rng(0))
-    _, gradient = loss_and_gradient(*problem.examples, weights)
+    _, gradient = loss_and_gradient(*problem.examples, problem.stands_for, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -135,14 +135,18 @@ def test_values_are_features_times_phi(family, rules):
 
 def test_the_discount_is_for_answers_only(family, rules):
     problem = problem_of(family, rules)
-    changed = discounted(problem, 0.5).value / problem.value
+    chains = np.zeros(len(problem.ids), bool)
+    changed = discounted(problem, 0.5, chains).value / problem.value
     of_answer = np.repeat(problem.label == ANSWER, np.diff(problem.candidate_ptr))
     assert np.array_equal(changed, np.where(of_answer, 0.5, 1.0))
+    first_is_named = np.arange(len(problem.ids)) == 0
+    changed_chains = discounted(problem, 0.5, first_is_named).value / problem.value
+    assert np.array_equal(changed_chains, np.where(of_answer & (problem.rule > 0), 0.5, 1.0))
     assert set(changed) == {0.5, 1.0}
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)
-    _, gradient = loss_and_gradient(*discounted(problem, 0.5).examples, weights)
+    _, gradient = loss_and_gradient(*discounted(problem, 0.5, chains).examples, problem.stands_for, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 

@@ -16,8 +16,8 @@ many = settings(max_examples=80, deadline=None)
 @many
 @given(problem=problems(), psi=weights)
 def test_loss_and_gradient(problem, psi):
-    loss, gradient = kernels.loss_and_gradient(*problem.examples, psi)
-    expected_loss, expected_gradient = reference.loss_and_gradient(*problem.examples, psi)
+    loss, gradient = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi)
+    expected_loss, expected_gradient = reference.loss_and_gradient(*problem.examples, problem.stands_for, psi)
     assert loss == pytest.approx(expected_loss, abs=1e-9)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
 
@@ -25,12 +25,12 @@ def test_loss_and_gradient(problem, psi):
 @many
 @given(problem=problems(), psi=weights)
 def test_gradient_is_the_slope_of_the_loss(problem, psi):
-    _, gradient = kernels.loss_and_gradient(*problem.examples, psi)
+    _, gradient = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi)
     for k in range(NUM_RULES):
         step = np.zeros(NUM_RULES)
         step[k] = 1e-5
-        rise = kernels.loss_and_gradient(*problem.examples, psi + step)[0]
-        fall = kernels.loss_and_gradient(*problem.examples, psi - step)[0]
+        rise = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi + step)[0]
+        fall = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi - step)[0]
         assert gradient[k] == pytest.approx((rise - fall) / 2e-5, abs=1e-4)
 
 
@@ -54,3 +54,27 @@ def test_margins(problem):
         expected_reached, expected_margin = reference.rule_margins(*args)
         assert reached == expected_reached
         np.testing.assert_allclose(margin, expected_margin, atol=1e-6)
+
+
+@many
+@given(problem=problems(), psi=weights, most=st.integers(4, 6), seed=st.integers(0, 99))
+def test_sampled_candidates(problem, psi, most, seed):
+    luck = np.random.default_rng(seed).random(len(problem))
+    psi = np.round(psi)  # ties
+    args = (*problem.examples, psi, luck, most)
+    stands_for = kernels.sampled_candidates(*args)
+    np.testing.assert_array_equal(stands_for, reference.sampled_candidates(*args))
+    held, column = np.flatnonzero(stands_for), np.array([1, -1, 0, 2], np.int32)
+    for found, expected in zip(
+        kernels.held_results(*problem.examples[1:4], held, column),
+        reference.held_results(*problem.examples[1:4], held, column),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, expected)
+    args = (*problem.examples, stands_for + np.float32(0.5), psi)
+    (loss, gradient), (expected_loss, expected_gradient) = (
+        kernels.loss_and_gradient(*args),
+        reference.loss_and_gradient(*args),
+    )
+    assert loss == pytest.approx(expected_loss, abs=1e-9)
+    np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)

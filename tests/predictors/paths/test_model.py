@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.predictors.paths.model import PathModel
+from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.grounding.oracles import candidates_of
@@ -33,6 +34,15 @@ def test_bodies_of_the_same_relations_share_a_turn():
     assert by_body[(0, 1)] == by_body[(1, 0)]
     assert by_body[(3,)] != by_body[(0, 0, 0)]
     assert len(turns.cosine) == len(set(by_body.values())) == len(BODIES) - 1
+
+
+def test_named_evidence_has_phi_one():
+    rules = RuleSet.from_rules([Rule(0, (0, 1)), Rule(0, (IDS["taken"],))])
+    paths = PathModel(random_embedding(6, 3), delta=7.0)
+    results = candidates_of([0, 1], [0, 2], [0, 1], heads=[2], entity=[0])
+    chain, named = paths.phi(paths.turns(rules, 0), results)
+    assert named == 1
+    np.testing.assert_allclose(chain, path_score(paths, 2, (0, 1), 0), rtol=1e-4)
 
 
 def test_a_far_end_has_phi_zero_without_a_warning():

@@ -15,7 +15,8 @@ from rnnlogic.answering.calibration.probability import ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Bin, Reliability
 from rnnlogic.answering.calibration.standing import FEATURES, WIDTH
 from rnnlogic.base.arrays import Declaration, Declared, require_arrays
-from rnnlogic.base.budget import Budget
+from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
@@ -26,6 +27,7 @@ EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts of a graph from which nothing was held back: so many are taken to be missing
 FORMAT = 1
 LEAST_EFFORT = 0.1
+ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,37 +67,64 @@ def calibrate(
         facts = facts[np.isin(facts[:, 1], wanted)]
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
         graph = dataset.graph(evidence)
-        levels[evidence] = fit_level(graph, scorer, evidence, facts, basis, wanted, random, effort)
+        with one_blas_thread():
+            levels[evidence] = fit_level(graph, scorer, evidence, facts, basis, wanted, random, effort)
     progress("calibrate", len(evidences), len(evidences), "")
     return Calibration(levels)
 
 
 def calibrate_in_time(
-    dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, budget: Budget
+    dataset: Dataset,
+    scorer: AnswerScorer,
+    progress: Progress,
+    seed: int,
+    budget: Budget,
+    evidences: Sequence[Evidence] = EVIDENCES,
 ) -> Calibration:
     """`calibrate` within a budget: first with little effort, then with as much as there is time for.
 
     Kinds of evidence that are left out are calibrated when they are first asked for.
     """
     levels: dict[str, Level] = {}
+    done: dict[str, float] = {}  # effort
     rate = 0.0  # seconds for one kind of evidence with full effort
-    done: list[float] = []
-    for i, evidence in enumerate(EVIDENCES):
-        if budget.is_over or rate * LEAST_EFFORT > budget.left:
-            budget.cut("calibrate", f"left for later: evidence {', '.join(EVIDENCES[i:])}")
-            break
-        if not rate:
-            started = time.monotonic()
-            tried = calibrate(dataset, scorer, progress, seed, [evidence], effort=LEAST_EFFORT)
-            rate, levels = (time.monotonic() - started) / LEAST_EFFORT, tried.levels
-        effort = min(1.0, budget.left / (len(EVIDENCES) - i) / max(rate, 1e-9))
-        effort = max(effort, LEAST_EFFORT)
-        if effort > LEAST_EFFORT or evidence not in levels:
-            levels |= calibrate(dataset, scorer, progress, seed, [evidence], effort=effort).levels
-        done.append(effort)
-    if done and min(done) < 1:
-        budget.cut("calibration", f"rests on {min(done):.0%} of the usual sample")
+
+    def attempt(evidence: Evidence, effort: float) -> None:
+        levels.update(calibrate(dataset, scorer, progress, seed, [evidence], effort=effort).levels)
+        done[evidence] = effort
+
+    try:
+        with budget.enforced():
+            for i, evidence in enumerate(evidences):
+                if budget.is_over or rate * LEAST_EFFORT > budget.left:
+                    break
+                if not rate:
+                    started = time.monotonic()
+                    attempt(evidence, LEAST_EFFORT)
+                    rate = (time.monotonic() - started) / LEAST_EFFORT
+                effort = min(1.0, 0.8 * budget.left / (len(evidences) - i) / max(rate, 1e-9))
+                if effort > LEAST_EFFORT or evidence not in levels:
+                    attempt(evidence, max(effort, LEAST_EFFORT))
+    except TimeIsUp:
+        pass
+    if len(levels) < len(evidences):
+        missing = ", ".join(evidence for evidence in evidences if evidence not in levels)
+        budget.cut("calibrate", f"left for later: evidence {missing}")
+    if levels and min(done.values()) < 1:
+        budget.cut("calibration", f"rests on {min(done.values()):.0%} of the usual sample")
     return Calibration(levels)
+
+
+def calibrated(
+    dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, evidence: Evidence, budget: Budget
+) -> Calibration:
+    """`calibrate` for one kind of evidence; within a budget, with little effort at least."""
+    if not budget.is_limited:
+        return calibrate(dataset, scorer, progress, seed, [evidence])
+    found = calibrate_in_time(dataset, scorer, progress, seed, budget.share(ONE), [evidence])
+    if evidence in found.levels:
+        return found
+    return calibrate(dataset, scorer, progress, seed, [evidence], effort=LEAST_EFFORT)
 
 
 def cases_for(dataset: Dataset, evidence: Evidence) -> tuple[Triples, Basis]:

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from rnnlogic.base.budget import check_time
+
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
 CEILING = 0.9  # quantile of the cases at which a feature is cut off
@@ -111,6 +113,7 @@ def fit_probability(
 
     def loss(parameters: Values) -> tuple[float, Values]:
         """Minus the log-likelihood and the penalty, for each case; and the gradient."""
+        check_time()
         weights, offsets, constant = parameters[:width], parameters[width:-1], parameters[-1]
         # einsum: BLAS would use all cores for so little, and give other digits with other numbers of them.
         logits = np.einsum("ij,j->i", standard, weights) + offsets[relation] + constant

@@ -27,7 +27,7 @@ SPARE = 4  # facts that get a second look for each one wanted
 LEAST_SPARE = 2000
 BLOCK = 1024  # questions of a unit of work
 SMALL_BLOCK = 512  # with a budget
-QUESTIONS = 0.6  # of a budget; the second look and the reasons take the rest
+QUESTIONS, SECOND = 0.5, 0.6  # shares of a budget; reasons take the rest
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,16 @@ def complete(
     Facts are proposed by the rules of their relation (by those of its inverse if it has none). The best by
     this question alone, SPARE times as many as wanted, are then asked for the other way round too, and ranked
     by the probability that follows from both. Facts that are not possible are never proposed. With a budget,
-    entities with most facts are asked about first.
+    entities with most facts are asked about first, and facts without a reason in time are not given.
     """
     number = max(SPARE * most, LEAST_SPARE)
     facts, probability = proposed_facts(graph, scorer, level, relations, number, progress, possible, budget)
     best = np.lexsort((facts[:, 2], facts[:, 0], facts[:, 1], -probability))
     best = best[probability[best] >= min_probability][:most]
     for done, i in enumerate(best.tolist(), 1):
+        if budget.is_over:
+            budget.cut("reasons", f"{done - 1:,} of the {len(best):,} facts found are given")
+            return
         head, relation, tail = facts[i].tolist()
         rule, path = strongest_reason(graph, scorer, head, relation, tail)
         progress("reasons", done, len(best), "")
@@ -142,6 +145,8 @@ def proposed_facts(
     blocks = _questions(graph, wanted, budget)
     _ask(_Shared(graph, scorer, level, number, possible), blocks, chosen, progress, budget.share(QUESTIONS))
     facts = chosen.facts()
+    if budget.is_limited:
+        return _looked_twice(graph, scorer, level, facts, progress, budget.share(SECOND))
     probability = np.zeros(len(facts))
     present = np.unique(facts[:, 1])
     for done, relation in enumerate(present.tolist(), 1):
@@ -149,6 +154,22 @@ def proposed_facts(
         probability[rows] = level.probabilities(graph, scorer, facts[rows])
         progress("second look", done, len(present), "")
     return facts, probability
+
+
+def _looked_twice(
+    graph: Graph, scorer: AnswerScorer, level: Level, facts: Triples, progress: Progress, budget: Budget
+) -> tuple[Triples, NDArray[np.float64]]:
+    """Of facts [n, 3], best first, those that there is time for, and their probabilities."""
+    blocks = np.split(facts, range(SMALL_BLOCK, len(facts), SMALL_BLOCK))
+    looks = (level.probabilities(graph, scorer, block) for block in blocks)
+    found: list[NDArray[np.float64]] = []
+    for probability in budget.timely(looks):
+        found.append(probability)
+        progress("second look", len(found), len(blocks), "")
+    done = sum(map(len, found))
+    if done < len(facts):
+        budget.cut("second look", f"at {done:,} of {len(facts):,} facts")
+    return facts[:done], np.concatenate([np.zeros(0), *found])
 
 
 def strongest_reason(
@@ -235,15 +256,14 @@ def _ask(
     """Ask (head, relation, ?) and keep the best of what is new, until the time is up."""
     done, total = 0, sum(len(heads) for _, heads in blocks)
     found = map_ordered(_propose, blocks, shared, getattr(shared.scorer, "threads", None))
-    for (_, heads), (values, facts, left_out) in zip(blocks, found, strict=True):
+    for (_, heads), (values, facts, left_out) in zip(blocks, budget.timely(found), strict=False):
         chosen.add(values, facts)
         if shared.possible is not None:
             shared.possible.left_out += left_out
         done += len(heads)
         progress("questions", done, total, "")
-        if budget.is_over and done < total:
-            budget.cut("complete", f"asked {done:,} of {total:,} questions, entities with most facts first")
-            return
+    if done < total:
+        budget.cut("complete", f"asked {done:,} of {total:,} questions, entities with most facts first")
 
 
 def _propose(shared: _Shared, block: Block) -> tuple[NDArray[np.float64], Triples, int]:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
+from rnnlogic.base.budget import check_time
 from rnnlogic.learning.compact.ground import query_of
 from rnnlogic.learning.compact.kernels import add_scores, column_sums, cross_entropy, curvatures
 from rnnlogic.learning.compact.settings import CompactSettings
@@ -28,6 +29,7 @@ class Fit(NamedTuple):
 
 def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
     """Mean cross entropy with weights [active], and its derivative by score [c]."""
+    check_time()
     scores = problem.rest.copy()
     add_scores(*problem.columns, active, weights, scores)
     upstream = np.empty(len(scores))

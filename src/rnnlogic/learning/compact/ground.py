@@ -36,13 +36,13 @@ def grounded_heads(
     place[looked_at] = np.arange(int(looked_at.sum()))
     hashes = np.zeros(int(looked_at.sum()), np.uint64)
     parts: list[_Part] = []
-    results, used = 0, 0
+    results, used = 0, len(heads)
     for found in grounder.candidates(heads, relation, own):
         whole = _part(found, teacher, own, place, hashes)
         parts.append(whole if most_candidates is None else _thinned(whole, most_candidates, teacher.seed))
         results += len(parts[-1].rule)
-        used = int(found.queries[-1]) + 1
         if most_results is not None and results >= most_results:
+            used = int(found.queries[-1]) + 1
             break
     return _joined(parts, heads[:used], hashes)
 
@@ -176,6 +176,16 @@ def _ptr(sizes: NDArray[Any]) -> NDArray[np.int64]:
 def query_of(query_ptr: NDArray[np.int64]) -> NDArray[np.int64]:
     """The query of each candidate [c]."""
     return np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
+
+
+def candidate_of(grounded: Grounded, query: Ids, answers: NDArray[np.int32]) -> Ids:
+    """Which candidate each query's answer [a] is; -1 if none."""
+    width = int(max(grounded.entity.max(initial=0), answers.max(initial=0))) + 1
+    keys = query_of(grounded.query_ptr) * width + grounded.entity  # ascending
+    wanted = query * width + answers
+    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), bool)
+    return np.where(found, place, -1)
 
 
 def known_candidates(graph: Graph, relation: int, grounded: Grounded) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.blas import one_blas_thread
-from rnnlogic.base.budget import Budget, passes
+from rnnlogic.base.budget import Budget, TimeIsUp, check_time, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -22,7 +22,12 @@ from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
-from rnnlogic.predictors.loglinear.kernels import loss_and_gradient, rule_margins
+from rnnlogic.predictors.loglinear.kernels import (
+    held_results,
+    loss_and_gradient,
+    rule_margins,
+    sampled_candidates,
+)
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
 
@@ -46,7 +51,8 @@ class Solved(NamedTuple):
 Use = Callable[[Candidates, Weights], NDArray[np.float64]]
 
 
-FIRST = 40  # queries of each relation in the first pass under a budget
+CAUTION = 5  # results more than a rule has, for its confidence in the first guess
+FIRST = 8  # queries of each relation in the first pass under a budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +118,8 @@ def solve_in_time(
 ) -> list[Solved]:
     """Fit psi on ever more queries of each relation, until all are used or the time is up.
 
-    What was solved on most queries stays; with enough time it is what `solve_relations` gives. The first pass
-    is finished in any case, or where that `may_fail` raises TimeIsUp.
+    What was solved on most queries stays; with enough time it is what `solve_relations` gives. If not even
+    the first pass is finished, the rest has no weights, or where that `may_fail` TimeIsUp is raised.
     """
     blocks = _blocks(queries, values, hidden)
     job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
@@ -122,18 +128,17 @@ def solve_in_time(
     for before, most in passes(FIRST, largest):
         larger = [block for block in blocks if len(block) > before]
         few = replace(job, settings=settings.model_copy(update={"queries_per_relation": most}))
-        for done, one in enumerate(_solutions(few, larger, threads, tick), 1):
-            solved[one.relation] = one
-            if before == 0 and done < len(larger):
-                if may_fail:
-                    budget.check()
-                continue
-            if budget.is_over and (done < len(larger) or most < largest):
-                at_least = before if done < len(larger) else most
-                budget.cut(
-                    "weights", f"learned from {at_least:,} to {most:,} of {largest:,} queries a relation"
-                )
-                return list(solved.values())
+        done = 0
+        for one in budget.timely(_solutions(few, larger, threads, tick)):
+            solved[one.relation], done = one, done + 1
+        if done < len(larger) or (budget.is_over and most < largest):
+            if before == 0 and done < len(larger) and may_fail:
+                raise TimeIsUp
+            at_least = before if done < len(larger) else most
+            known = f"of {len(solved):,} of {len(blocks):,} relations, " if len(solved) < len(blocks) else ""
+            what = f"{known}learned from {at_least:,} to {most:,} of {largest:,} queries a relation"
+            budget.cut("weights", what)
+            break
     return list(solved.values())
 
 
@@ -173,10 +178,19 @@ def _solve(job: _Job, block: Queries) -> Solved:
     picked = rng.permutation(len(block))[: settings.queries_per_relation]
     leave_out = settings.other_answers == "exclude"
     asked, most = block[picked], settings.results_per_relation
-    found = examples(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
-    weights, loss = fit_weights(discounted(found, settings.answer_discount), settings, rng)
-    extra = np.empty(0) if job.use is None else job.use(found, weights)
-    return Solved(relation, found.ids, weights, loss, extra)
+    parts = _parts(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
+    found = None
+    if job.use is not None or settings.initial == "expectation":  # which look at all candidates
+        found = joined(list(parts))
+        parts = iter([found])
+    problem = sampled(parts, settings.candidates_per_query, [job.seed, relation, 2])
+    if settings.initial == "expectation":
+        assert found is not None
+        problem = found
+    is_named = job.values.rules.are_evidence[problem.ids]
+    weights, loss = fit_weights(discounted(problem, settings.answer_discount, is_named), settings, rng)
+    extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
+    return Solved(relation, problem.ids, weights, loss, extra)
 
 
 def examples(
@@ -194,17 +208,71 @@ def examples(
     Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
     `leave_out` keeps other known answers of a query out of its candidates' softmax.
     """
-    parts: list[Candidates] = []
-    results, used = 0, 0
-    own = queries[:, 2] if hidden is None else hidden
+    return joined(list(_parts(grounder, queries, values, leave_out, most_results, hidden)))
+
+
+def _parts(
+    grounder: Grounder,
+    queries: Queries,
+    values: RuleValues,
+    leave_out: bool,
+    most_results: int,
+    hidden: NDArray[np.int32] | None,
+) -> Iterator[Candidates]:
+    """The examples, some queries at a time."""
+    results, own = 0, queries[:, 2] if hidden is None else hidden
     for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), own):
-        parts.append(grounding.candidates())
+        found = grounding.candidates()
+        answers = queries[found.queries, 2]
+        yield found.labelled(grounder.graph, answers, leave_out).valued(values.examples(found))
         results += len(grounding)
-        used = int(grounding.queries[-1]) + 1
         if results >= most_results:
             break
-    found = joined(parts)
-    return found.labelled(grounder.graph, queries[:used, 2], leave_out).valued(values.examples(found))
+
+
+def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidates:
+    """Examples to learn from: without queries whose answer is not reached, and without what is left out.
+
+    Of each query at most `most` candidates are held, and some stand for many.
+    """
+    held: list[Candidates] = []
+    guess: Weights | None = None
+    for number, part in enumerate(parts):
+        guess = _first_guess(part) if guess is None else guess
+        is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
+        luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
+        stands_for = sampled_candidates(*part.examples, guess, luck, most)
+        held.append(_held(part, stands_for))
+    return joined(held)
+
+
+def _first_guess(found: Candidates) -> Weights:
+    """The confidence of each rule [k] in some examples, in place of its weight."""
+    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr))
+    right = np.bincount(found.rule[of_answer], minlength=len(found.ids))
+    guess: Weights = right / (np.bincount(found.rule, minlength=len(found.ids)) + CAUTION)
+    return guess
+
+
+def _held(found: Candidates, stands_for: NDArray[np.float32]) -> Candidates:
+    """Only the candidates that stand for any, and the queries that have such."""
+    held = np.flatnonzero(stands_for)
+    sizes = np.diff(np.searchsorted(held, found.query_ptr))
+    kept = np.flatnonzero(sizes)
+    everything = np.arange(len(found.ids), dtype=np.int32)
+    ptr, rule, value = held_results(found.candidate_ptr, found.rule, found.value, held, everything)
+    return replace(
+        found,
+        queries=found.queries[kept],
+        heads=found.heads[kept],
+        query_ptr=np.append(0, np.cumsum(sizes[kept])),
+        entity=found.entity[held],
+        candidate_ptr=ptr,
+        rule=rule,
+        value=value,
+        label=found.label[held],
+        stands_for=stands_for[held],
+    )
 
 
 def fit_weights(
@@ -221,20 +289,21 @@ def fit_weights(
     objective = partial(_objective, found, settings.weight_decay)
     solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
     weights: Weights = solution.x
-    loss, _ = loss_and_gradient(*found.examples, weights)
+    loss, _ = loss_and_gradient(*found.examples, found.stands_for, weights)
     return weights, loss / max(1, int((found.label == ANSWER).sum()))
 
 
 def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float, Weights]:
-    loss, gradient = loss_and_gradient(*found.examples, weights)
+    check_time()
+    loss, gradient = loss_and_gradient(*found.examples, found.stands_for, weights)
     return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
 
 
-def discounted(found: Candidates, factor: float) -> Candidates:
-    """The examples with the answers' values multiplied by a factor."""
+def discounted(found: Candidates, factor: float, is_named: NDArray[np.bool_]) -> Candidates:
+    """The examples with the answers' values multiplied by a factor; not those of named evidence [rules]."""
     if factor == 1:
         return found
-    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr))
+    of_answer = np.repeat(found.label == ANSWER, np.diff(found.candidate_ptr)) & ~is_named[found.rule]
     return replace(found, value=np.where(of_answer, np.float32(factor) * found.value, found.value))
 
 

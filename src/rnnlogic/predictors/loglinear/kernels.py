@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
-from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
 
 
 @compiled
@@ -18,15 +18,19 @@ def loss_and_gradient(
     rule: NDArray[np.int32],
     value: NDArray[np.float32],
     label: NDArray[np.int8],
+    stands_for: NDArray[np.float32],
     weights: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
-    """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate."""
+    """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate.
+
+    A candidate counts as stands_for [c] many in the softmax; as one if that is empty.
+    """
     gradient = np.zeros(len(weights))
     loss = 0.0
     probability = np.empty(_most_candidates(query_ptr))
     for q in range(len(query_ptr) - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
-        answer = _softmax(first, last, candidate_ptr, rule, value, label, weights, probability)
+        answer = _softmax(first, last, candidate_ptr, rule, value, label, stands_for, weights, probability)
         if answer < 0:
             continue
         loss -= np.log(max(probability[answer - first], 1e-300))
@@ -54,6 +58,7 @@ def _softmax(
     rule: Any,
     value: Any,
     label: Any,
+    stands_for: Any,
     weights: Any,
     probability: Any,
 ) -> int:
@@ -71,6 +76,8 @@ def _softmax(
     total = 0.0
     for c in range(first, last):
         probability[c - first] = 0.0 if label[c] == LEFT_OUT else np.exp(probability[c - first] - highest)
+        if len(stands_for) > 0:
+            probability[c - first] *= stands_for[c]
         total += probability[c - first]
     for c in range(first, last):
         probability[c - first] /= total
@@ -158,7 +165,92 @@ def reward_samples(
             drawn[min(np.searchsorted(cumulative, draw * cumulative[-1], side="right"), len(drawn) - 1)] += 1
         first, last = query_ptr[q], query_ptr[q + 1]
         only = np.where(drawn > 0, weights, 0.0)
-        answer = _softmax(first, last, candidate_ptr, rule, value, label, only, probability)
+        answer = _softmax(first, last, candidate_ptr, rule, value, label, value[:0], only, probability)
         if answer >= 0:
             reward += drawn * probability[answer - first]
     return reward
+
+
+@compiled
+def sampled_candidates(
+    query_ptr: NDArray[np.int64],
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    label: NDArray[np.int8],
+    guess: NDArray[np.float64],
+    luck: NDArray[np.float64],
+    most: int,
+) -> NDArray[np.float32]:
+    """How many candidates each candidate [c] stands for when of each query only `most` are held; 0: not held.
+
+    Nothing is held of queries whose answer is no candidate, nor those that are left out. Held are the answer,
+    half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
+    those with the least luck [c], all different, which stand for all others.
+    """
+    stands_for = np.zeros(len(label), np.float32)
+    place, low = np.empty(_most_candidates(query_ptr), np.int64), np.empty(_most_candidates(query_ptr))
+    for q in range(len(query_ptr) - 1):
+        size, is_reached = 0, False
+        for c in range(query_ptr[q], query_ptr[q + 1]):
+            place[size] = c
+            size += label[c] == WRONG
+            is_reached |= label[c] == ANSWER
+        if not is_reached:
+            continue
+        for c in range(query_ptr[q], query_ptr[q + 1]):
+            if label[c] == ANSWER or (size < most and label[c] == WRONG):
+                stands_for[c] = 1.0
+        if size < most:
+            continue
+        best = most // 2
+        for i in range(size):
+            low[i] = 0.0
+            for n in range(candidate_ptr[place[i]], candidate_ptr[place[i] + 1]):
+                low[i] -= guess[rule[n]] * value[n]
+        bar = np.partition(low[:size], best - 1)[best - 1]
+        ties = best
+        for i in range(size):
+            ties -= low[i] < bar
+        others = 0
+        for i in range(size):
+            if low[i] < bar or (low[i] == bar and ties > 0):
+                stands_for[place[i]] = 1.0
+                ties -= low[i] == bar
+            else:
+                place[others] = place[i]
+                low[others] = luck[place[i]]
+                others += 1
+        drawn = most - 1 - best
+        bar = np.partition(low[:others], drawn - 1)[drawn - 1]
+        for i in range(others):
+            if low[i] <= bar:
+                stands_for[place[i]] = others / drawn
+    return stands_for
+
+
+@compiled
+def held_results(
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    held: NDArray[np.int64],
+    column: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """The results of the candidates held [h], by new rule numbers column [rules], without those of -1.
+
+    Returns candidate_ptr [h+1], rule [n], value [n].
+    """
+    ptr = np.zeros(len(held) + 1, np.int64)
+    for i in range(len(held)):
+        ptr[i + 1] = ptr[i]
+        for n in range(candidate_ptr[held[i]], candidate_ptr[held[i] + 1]):
+            ptr[i + 1] += column[rule[n]] >= 0
+    rules, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.float32)
+    for i in range(len(held)):
+        free = ptr[i]
+        for n in range(candidate_ptr[held[i]], candidate_ptr[held[i] + 1]):
+            if column[rule[n]] >= 0:
+                rules[free], values[free] = column[rule[n]], value[n]
+                free += 1
+    return ptr, rules, values

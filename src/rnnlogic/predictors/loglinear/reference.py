@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
+from rnnlogic.grounding.candidates import NO_VALUES
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
 
 Floats = NDArray[np.float64]
 
@@ -27,12 +28,18 @@ def loss_and_gradient(
     rule: NDArray[np.int32],
     value: NDArray[np.float32],
     label: NDArray[np.int8],
+    stands_for: NDArray[np.float32],
     weights: Floats,
 ) -> tuple[float, Floats]:
-    """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate."""
+    """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate.
+
+    A candidate counts as stands_for [c] many in the softmax; as one if that is empty.
+    """
     loss, gradient = 0.0, np.zeros(len(weights))
     for q in range(len(query_ptr) - 1):
-        probability = answer_probabilities(q, query_ptr, candidate_ptr, rule, value, label, weights)
+        probability = answer_probabilities(
+            q, query_ptr, candidate_ptr, rule, value, label, weights, stands_for
+        )
         answers = [c for c in probability if label[c] == ANSWER]
         if not answers:
             continue
@@ -51,6 +58,7 @@ def answer_probabilities(
     value: NDArray[np.float32],
     label: NDArray[np.int8],
     weights: Floats,
+    stands_for: NDArray[np.float32] = NO_VALUES,
 ) -> dict[int, float]:
     """Softmax of the scores over a query's candidates that are not left out."""
     candidates = [c for c in range(query_ptr[query], query_ptr[query + 1]) if label[c] != LEFT_OUT]
@@ -58,8 +66,8 @@ def answer_probabilities(
         c: sum(weights[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value))
         for c in candidates
     }
-    total = sum(math.exp(score) for score in scores.values())
-    return {c: math.exp(score) / total for c, score in scores.items()}
+    odds = {c: math.exp(score) * (stands_for[c] if len(stands_for) else 1.0) for c, score in scores.items()}
+    return {c: one / sum(odds.values()) for c, one in odds.items()}
 
 
 def rule_margins(
@@ -138,3 +146,58 @@ def _drawn(mass: Floats, draw: float) -> int:
     """The index that a number in 0..1 falls on when the line is divided in proportion to `mass`."""
     place: Any = np.searchsorted(np.cumsum(mass), draw * mass.sum(), side="right")
     return min(int(place), len(mass) - 1)
+
+
+def sampled_candidates(
+    query_ptr: NDArray[np.int64],
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    label: NDArray[np.int8],
+    guess: Floats,
+    luck: Floats,
+    most: int,
+) -> NDArray[np.float32]:
+    """How many candidates each candidate [c] stands for when of each query only `most` are held; 0: not held.
+
+    Nothing is held of queries whose answer is no candidate, nor those that are left out. Held are the answer,
+    half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
+    those with the least luck [c], all different, which stand for all others.
+    """
+    stands_for = np.zeros(len(label), np.float32)
+
+    def score(c: int) -> float:
+        return sum(guess[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value))
+
+    for q in range(len(query_ptr) - 1):
+        candidates = range(query_ptr[q], query_ptr[q + 1])
+        answers = [c for c in candidates if label[c] == ANSWER]
+        if not answers:
+            continue
+        wrong = sorted((c for c in candidates if label[c] == WRONG), key=lambda c: (-score(c), c))
+        best = len(wrong) if len(wrong) < most else most // 2
+        stands_for[answers + wrong[:best]] = 1.0
+        others = sorted(wrong[best:], key=lambda c: luck[c])
+        drawn = others[: most - 1 - best]
+        stands_for[drawn] = len(others) / max(len(drawn), 1)
+    return stands_for
+
+
+def held_results(
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    held: NDArray[np.int64],
+    column: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """The results of the candidates held [h], by new rule numbers column [rules], without those of -1.
+
+    Returns candidate_ptr [h+1], rule [n], value [n].
+    """
+    rows = [
+        [(column[k], x) for k, x in candidate_features(c, candidate_ptr, rule, value) if column[k] >= 0]
+        for c in held
+    ]
+    ptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
+    rules = np.array([k for row in rows for k, _ in row], np.int32)
+    return ptr, rules, np.array([x for row in rows for _, x in row], np.float32)

@@ -37,3 +37,9 @@ class LogLinearSettings(Settings):
     results_per_relation: int = Field(
         20_000_000, ge=1000, description="(query, entity, rule) results held at once per relation, at most"
     )
+    candidates_per_query: int = Field(
+        200,
+        ge=4,
+        description="Candidates that weights are learned from, at most: the answer, the best others by a "
+        "first guess, and a sample that stands for the rest",
+    )

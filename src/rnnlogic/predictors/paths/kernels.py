@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.compiled import compiled, vectorised
+from rnnlogic.base.compiled import compiled, inlined
 
 BLOCK = 128  # dimensions worked on at a time: the turned heads of a thousand rules stay in the cache
 ZERO = np.float32(0)
 
 
-@vectorised
+@inlined
 def _turn(real: Any, imaginary: Any, cosine: Any, sine: Any, to_real: Any, to_imaginary: Any) -> None:
     for d in range(len(real)):
         to_real[d] = real[d] * cosine[d] - imaginary[d] * sine[d]
         to_imaginary[d] = real[d] * sine[d] + imaginary[d] * cosine[d]
 
 
-@vectorised
+@inlined
 def _moduli(real: Any, imaginary: Any, to_real: Any, to_imaginary: Any) -> Any:
     total = ZERO
     for d in range(len(real)):
@@ -29,7 +29,7 @@ def _moduli(real: Any, imaginary: Any, to_real: Any, to_imaginary: Any) -> Any:
     return total
 
 
-@vectorised
+@inlined
 def _squares(real: Any, imaginary: Any, to_real: Any, to_imaginary: Any) -> Any:
     total = ZERO
     for d in range(len(real)):
@@ -113,7 +113,7 @@ def _number_pairs(
     return ends[:pairs], turns[:pairs]
 
 
-@compiled
+@inlined
 def _pair_distances(
     entity: Any, head: int, cosine: Any, sine: Any, euclidean: bool, ends: Any, turns: Any
 ) -> NDArray[np.float32]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.predictors.paths.kernels import path_distances
+from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
 
 Distance = Literal["modulus", "euclidean"]  # sum of the moduli, or root of the sum of their squares
@@ -24,6 +25,7 @@ class Turns(NamedTuple):
     """How the rules of one relation turn their heads."""
 
     of_rule: NDArray[np.int32]  # [rules of the relation]
+    is_named: NDArray[np.bool_]  # [rules of the relation] named evidence has no paths: its phi is 1
     cosine: NDArray[np.float32]  # [k, D]
     sine: NDArray[np.float32]  # [k, D]
 
@@ -42,7 +44,8 @@ class PathModel:
         net = _net_relations(rules, relation, self.embedding.num_relations)
         different, of_rule = np.unique(net, axis=0, return_inverse=True)
         phases = different.astype(np.float32) @ self.embedding.phase
-        return Turns(of_rule.ravel().astype(np.int32), np.cos(phases), np.sin(phases))
+        is_named = rules.are_evidence[rules.by_head(relation)]
+        return Turns(of_rule.ravel().astype(np.int32), is_named, np.cos(phases), np.sin(phases))
 
     def phi(self, turns: Turns, candidates: Candidates) -> NDArray[np.float32]:
         """phi [n] of the paths of each rule to each candidate."""
@@ -63,12 +66,17 @@ class PathModel:
         with np.errstate(over="ignore"):  # infinity becomes 0
             np.exp(phi, out=phi)
         phi += 1
-        return np.reciprocal(phi, out=phi)
+        np.reciprocal(phi, out=phi)
+        if turns.is_named.any():
+            phi[turns.is_named[candidates.rule]] = 1
+        return phi
 
 
 def _net_relations(rules: RuleSet, relation: int, num_relations: int) -> NDArray[np.int8]:
     """For each rule [n, R], how often it follows each relation, steps against it subtracted."""
-    bodies = [rules[int(i)].body for i in rules.by_head(relation)]
+    bodies = [
+        () if is_evidence(body) else body for body in (rules[int(i)].body for i in rules.by_head(relation))
+    ]
     rule = np.repeat(np.arange(len(bodies)), [len(body) for body in bodies])
     step = np.array([r for body in bodies for r in body], np.int64)
     net = np.zeros((len(bodies), num_relations), np.int8)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,8 @@ from rnnlogic.predictors.pieces import PiecePredictor
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 
+WEIGHTS = 0.8  # of a budget; the rest is for eta
+
 
 @dataclass(eq=False)
 class PathRuleScorer(PiecePredictor):
@@ -37,6 +39,7 @@ class PathRuleScorer(PiecePredictor):
     paths: with others phi is 1.
     """
 
+    uses_evidence: ClassVar[bool] = True
     rules: RuleSet
     weights: Weights
     feature: Feature
@@ -53,7 +56,8 @@ class PathRuleScorer(PiecePredictor):
     @classmethod
     def fit(cls, task: Task) -> Self:
         """Learn the weights with phi; then choose eta on validation facts."""
-        weights = learn_weights(task, cls.values(task.rules, task.config, task.embedding))
+        timely = replace(task, budget=task.budget.share(WEIGHTS))
+        weights = learn_weights(timely, cls.values(task.rules, task.config, task.embedding))
         alone = cls._of(task.rules, weights, 0.0, task.config, task.embedding)
         return replace(alone, eta=_chosen_eta(alone, task))
 
@@ -139,7 +143,7 @@ def _chosen_eta(alone: PathRuleScorer, task: Task) -> float | NDArray[np.float64
         return settings.eta or 0.0
     assert alone.embedding is not None
     tried = combinations(settings.etas, alone.embedding)
-    sums, asked = reciprocal_ranks(alone, alone.embedding, task.dataset, tried, most)
+    sums, asked = reciprocal_ranks(alone, alone.embedding, task.dataset, tried, most, task.budget)
     mrr = sums.sum(axis=0) / max(1, asked.sum())
     task.note("eta", started, tried=tried.tolist(), valid_mrr=mrr.tolist())
     return best_etas(sums, asked, tried, settings.eta_prior if settings.per_relation_eta else np.inf)

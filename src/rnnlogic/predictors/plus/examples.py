@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -56,8 +57,11 @@ class Examples:
     settings: PlusSettings
     seed: int
 
-    def batches(self, threads: int, tick: Tick = no_tick) -> list[Batch]:
-        """Batches of all relations that have rules; the same for any number of threads."""
+    def batches(self, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED) -> list[Batch]:
+        """Batches of all relations that have rules; the same for any number of threads.
+
+        None are made once the time is up.
+        """
         rules = self.values.rules
         queries = training_queries(self.graph, self.settings.queries_per_relation, self.seed)
         starts = np.flatnonzero(np.diff(queries[:, 1], prepend=-1))
@@ -65,9 +69,12 @@ class Examples:
         blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
         grounder = Grounder(self.graph, rules, threads=1, chunk_queries=self.settings.batch_queries)
         batches: list[Batch] = []
-        for done, made in enumerate(map_ordered(_batches_of, blocks, (self, grounder), threads), start=1):
-            batches += made
+        done = 0
+        for made in budget.timely(map_ordered(_batches_of, blocks, (self, grounder), threads)):
+            batches, done = batches + made, done + 1
             tick(done, len(blocks))
+        if done < len(blocks):
+            budget.cut("plus examples", f"of {done:,} of {len(blocks):,} relations")
         return batches
 
     def batches_of(self, grounder: Grounder, queries: Queries) -> list[Batch]:

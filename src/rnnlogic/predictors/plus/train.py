@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp, check_time
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick
@@ -27,6 +28,7 @@ from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
+WEIGHTS, NETWORK, EXAMPLES = 0.4, 0.8, 0.4  # shares of a budget; the rest is for eta
 MIDDLE_OF_TRAINING = 0.5  # from there on the learning rate falls
 Fields = tuple[RuleSet, Weights, PlusParameters, RuleValues, Scorer | None, int | None]  # of a PlusScorer
 
@@ -36,7 +38,7 @@ def train(task: Task, values: RuleValues) -> Fields:
     weighted = task.keep("weighted", partial(_weighted, task, values))
     rules, psi = unpack_rules(weighted), weighted["weights"]
     training = Training(task, psi, values.of(rules))
-    parameters = training.run()
+    parameters = training.run(task.budget.share(NETWORK))
     if task.embedding is not None:
         parameters = replace(parameters, eta=training.best_eta(parameters))
     return rules, psi, parameters, training.values, task.embedding, task.config.threads
@@ -44,6 +46,7 @@ def train(task: Task, values: RuleValues) -> Fields:
 
 def _weighted(task: Task, values: RuleValues) -> Arrays:
     """Rules and psi; of too many rules the strongest, with psi learned anew."""
+    task = replace(task, budget=task.budget.share(WEIGHTS))
     known = None if values.scores_paths else task.weights
     psi = learn_weights(task, values) if known is None else known
     kept = strongest(task.rules, psi, task.config.plus.keep)
@@ -70,14 +73,14 @@ class Training:
     psi: Weights
     values: RuleValues
 
-    def run(self) -> PlusParameters:
-        """The best network by validation MRR."""
+    def run(self, budget: Budget = UNLIMITED) -> PlusParameters:
+        """The best network by validation MRR, of the epochs that there is time for."""
         started, tick = time.perf_counter(), partial(self.task.progress, "plus")
-        batches = self.examples().batches(self.task.threads, tick)
+        batches = self.examples().batches(self.task.threads, tick, budget.share(EXAMPLES))
         queries = sum(batch.num_queries for batch in batches)
         results = sum(len(batch.candidates.rule) for batch in batches)
         self.task.note("plus examples", started, queries=queries, results=results)
-        return self.epochs(batches, tick)
+        return self.epochs(batches, tick, budget)
 
     def examples(self) -> Examples:
         """The training queries."""
@@ -90,26 +93,34 @@ class Training:
         settings = settings.model_copy(update={"unreached": unreached})
         return Examples(task.dataset.graph("train"), self.psi, self.values, settings, task.config.seed)
 
-    def epochs(self, batches: Sequence[Batch], tick: Tick) -> PlusParameters:
+    def epochs(self, batches: Sequence[Batch], tick: Tick, budget: Budget) -> PlusParameters:
         """Epochs until validation gets no better; epoch 0 is RNNLogic itself if psi takes part."""
         task, settings, seed = self.task, self.task.config.plus, self.task.config.seed
         relations = 2 * task.dataset.vocab.num_relations
         network = PlusNetwork(self.values.rules, relations, self.psi, usual_degree(batches), settings, seed)
         optimizer = Optimizer(network, batches, settings, task.threads, seed)
-        best, best_epoch = network.as_arrays(np.zeros(relations)), 0
-        best_mrr = self.valid_mrr(best) if settings.linear != "none" else -1.0
-        task.note("plus epoch", time.perf_counter(), epoch=0, valid_mrr=best_mrr)
-        for epoch in range(1, settings.epochs + 1):
-            started = time.perf_counter()
-            loss = optimizer.epoch(epoch, tick)
-            found = network.as_arrays(np.zeros(relations))
-            mrr = self.valid_mrr(found)
-            task.note("plus epoch", started, epoch=epoch, loss=loss, valid_mrr=mrr)
-            tick(epoch, settings.epochs, f"loss {loss:.3f}, valid MRR {mrr:.4f}")
-            if mrr > best_mrr:
-                best, best_mrr, best_epoch = found, mrr, epoch
-            if epoch - best_epoch >= settings.patience:
-                break
+        best, best_mrr, best_epoch, epoch = network.as_arrays(np.zeros(relations)), -1.0, 0, 0
+        try:
+            with budget.enforced():
+                best_mrr = self.valid_mrr(best) if settings.linear != "none" else -1.0
+                task.note("plus epoch", time.perf_counter(), epoch=0, valid_mrr=best_mrr)
+                while epoch < optimizer.epochs and epoch - best_epoch < settings.patience:
+                    started = time.perf_counter()
+                    loss = optimizer.epoch(epoch + 1, tick)
+                    found = network.as_arrays(np.zeros(relations))
+                    mrr = self.valid_mrr(found)
+                    epoch += 1
+                    task.note("plus epoch", started, epoch=epoch, loss=loss, valid_mrr=mrr)
+                    tick(epoch, optimizer.epochs, f"loss {loss:.3f}, valid MRR {mrr:.4f}")
+                    optimizer.plan(epoch, time.perf_counter() - started, budget)
+                    if mrr > best_mrr:
+                        best, best_mrr, best_epoch = found, mrr, epoch
+        except TimeIsUp:
+            pass
+        if budget.is_limited and epoch < settings.epochs and epoch - best_epoch < settings.patience:
+            budget.cut("plus", f"{epoch} of {settings.epochs} epochs")
+        if epoch == 0 and settings.linear == "none":  # what there is; without psi nothing else has learned
+            return network.as_arrays(np.zeros(relations))
         return best
 
     def alone(self, parameters: PlusParameters) -> PlusScorer:
@@ -130,9 +141,8 @@ class Training:
         started, settings = time.perf_counter(), self.task.config.plus
         assert self.task.embedding is not None
         alone, tried = self.alone(parameters), combinations(settings.etas, self.task.embedding)
-        sums, asked = reciprocal_ranks(
-            alone, self.task.embedding, self.task.dataset, tried, settings.eta_facts
-        )
+        asking = alone, self.task.embedding, self.task.dataset, tried, settings.eta_facts
+        sums, asked = reciprocal_ranks(*asking, self.task.budget)
         mean = sums.sum(axis=0) / max(1, asked.sum())
         self.task.note("eta", started, tried=tried.tolist(), valid_mrr=mean.tolist())
         prior = settings.eta_prior if settings.per_relation_eta else np.inf
@@ -147,6 +157,7 @@ class Optimizer:
     ) -> None:
         self.network, self.batches, self.settings = network, batches, settings
         self.threads, self.seed = threads, seed
+        self.epochs = settings.epochs
         trained = [p for p in network.parameters() if p.requires_grad]
         self._adam = torch.optim.Adam(trained, lr=settings.learning_rate)
 
@@ -157,6 +168,7 @@ class Optimizer:
         self._set_rate(number)
         total = 0.0
         for start in range(0, len(order), size):
+            check_time()
             total += self.step([self.batches[i] for i in order[start : start + size]])
             tick(start, len(order), f"epoch {number}")
         return total / max(1, sum(batch.num_queries for batch in self.batches))
@@ -174,9 +186,14 @@ class Optimizer:
         self._adam.step()
         return sum(loss for loss, _ in parts)
 
+    def plan(self, epoch: int, seconds: float, budget: Budget) -> None:
+        """Once an epoch has shown how long it takes, plan as many as there is time for."""
+        if budget.is_limited:
+            self.epochs = min(self.epochs, epoch + int(budget.left / max(seconds, 1e-9)))
+
     def _set_rate(self, epoch: int) -> None:
         """The learning rate is constant at first and falls to nothing in the later half."""
-        left = (self.settings.epochs + 1 - epoch) / self.settings.epochs
+        left = (self.epochs + 1 - epoch) / self.epochs
         for group in self._adam.param_groups:
             group["lr"] = self.settings.learning_rate * min(1.0, left / (1 - MIDDLE_OF_TRAINING))
 

@@ -18,8 +18,9 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.compact.compact import compact_paths, compacted
 from rnnlogic.learning.compact.levels import level_at, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.learn import new_generator, with_parameters
+from rnnlogic.learning.generators import new_generator, with_parameters
 from rnnlogic.learning.result import Learned, unpack_learned
+from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head
 from rnnlogic.predictors.base import Predictor, Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
@@ -64,7 +65,8 @@ def compact_curve(run: Run, numbers: Sequence[int], progress: Progress) -> dict[
 
 def full_model(run: Run, embedding: Scorer | None = None) -> Learned:
     """The model before compaction: a stage of its own, or what the fit left behind if it did not compact."""
-    saved, config = run.load("full"), run.config()
+    config = run.config()
+    saved = CheckedStore(run, config, run.dataset().vocab).load("full")
     if saved is None and config.compact.enabled:
         raise RNNLogicError(f"{run.folder}: the full model of this run is not there; fit it again")
     return run.learned(embedding) if saved is None else unpack_learned(saved, config, embedding)
@@ -85,13 +87,14 @@ def compact_predictor(run: Run, progress: Progress) -> Predictor:
 def rule_sources(run: Run, number: int) -> Iterator[tuple[str, RuleSet]]:
     """(source, rules) of the miner, the pre-trained generator, and the generator after every round."""
     config, dataset = run.config(), run.dataset()
-    mined = run.load("mined")
+    kept = CheckedStore(run, config, dataset.vocab)
+    mined = kept.load("mined")
     assert mined is not None
     rules = unpack_rules(mined)
     yield "miner", rules[best_per_head(rules, mined["quality"], number)]
     stages = ["pretrained", *(f"round-{i}" for i in range(1, config.em.rounds + 1))]
     for stage in stages:
-        arrays = run.load(stage)
+        arrays = kept.load(stage)
         if arrays is not None:
             generator = with_parameters(new_generator(dataset, config), arrays)
             yield stage, generator.beam(np.arange(2 * dataset.vocab.num_relations), number).rules

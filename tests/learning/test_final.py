@@ -1,0 +1,30 @@
+"""The rules that the final weights are learned for."""
+
+import numpy as np
+
+from rnnlogic.config import changed
+from rnnlogic.learning.final import pooled_rules
+from rnnlogic.learning.learn import learn
+from rnnlogic.learning.result import MemoryStore
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet, pack_rules
+from tests.family import family, tiny_config
+
+
+def test_the_most_selected_rules_of_each_round_are_pooled():
+    first = [Rule(0, (1,)), Rule(0, (2,)), Rule(0, (3,)), Rule(1, (0,))]
+    second = [Rule(0, (4,)), Rule(0, (2,)), Rule(0, (5,))]
+    store = MemoryStore()
+    for number, (rules, shares) in enumerate([(first, [0.1, 0.6, 0.3, 1.0]), (second, [0.5, 0.4, 0.1])], 1):
+        saved = pack_rules(RuleSet.from_rules(rules)) | {"selections": np.array(shares)}
+        store.save(f"round-{number}", saved)
+    assert set(pooled_rules(store, 2)) == {first[1], first[2], first[3], second[0]}
+    assert len(pooled_rules(MemoryStore(), 2)) == 0
+
+
+def test_a_fit_uses_the_pool():
+    config = changed(tiny_config(), {"final": {"pooled": True, "rules": 5}, "compact": {"enabled": False}})
+    store = MemoryStore()
+    learned = learn(family(), config, store, lambda *_: None)
+    assert set(learned.predictor.rules) == set(pooled_rules(store, 5))
+    assert max(np.bincount(learned.predictor.rules.heads)) <= 5 * config.em.rounds
