@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from rnnlogic.rules.rule import mirrored, parse_rule
+from rnnlogic.serve.views import rule_page
 from tests.serve.conftest import HEBREW, HTML, LONG, SLASH, Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -148,6 +150,15 @@ def test_a_rule_has_right_and_wrong_examples(page):
     page.goto(address("rule", text="parent(X,Y) <- married(X,Z) & parent(Z,Y)"))
     assert page.locator(".examples").first.locator(".path").count() > 0
     assert "confidence" in page.locator(".figures").inner_text()
+
+
+def test_examples_of_a_rule_with_constants(app):
+    run = app.state.runs["family"]
+    rule = parse_rule("grandparent(X,grandchild3_0) <- married(X,Z)", run.vocab)
+    found = rule_page(run, rule)
+    assert {one["tail"] for kind in found.values() for one in kind} == {"grandchild3_0"}
+    turned = rule_page(run, mirrored(rule, run.vocab.num_relations))
+    assert {one["head"] for kind in turned.values() for one in kind} == {"grandchild3_0"}
 
 
 def test_a_review_survives_a_kill(page, run_folder):
