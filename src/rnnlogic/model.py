@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rnnlogic.learning.result import Store
 
 Part = TypeVar("Part")
-EMBEDDING, CALIBRATE = 0.4, 0.6  # shares of the time that is left, under a budget
+EMBEDDING, CALIBRATE, FINISH = 0.4, 0.4, 0.6  # shares of the time that is left, under a budget
 
 
 class RNNLogic(Arguments):
@@ -134,7 +134,8 @@ class RNNLogic(Arguments):
             if folder is not None:
                 args = self.dataset, self.scorer, shown, config.seed, budget.share(CALIBRATE)
                 self._calibration = calibration_of(folder, *args)
-                folder.finish(self.learned)
+                with budget.share(FINISH).enforced():
+                    folder.finish(self.learned)
             self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
             return self
 
@@ -294,8 +295,7 @@ class RNNLogic(Arguments):
         levels = {} if self._calibration is None else self._calibration.levels
         if evidence not in levels:
             how = progress or silent, self.config.seed, evidence, budget
-            made = calibrated(self.dataset, self.scorer, *how)
-            self._calibration = Calibration(levels | made.levels)
+            self._calibration = Calibration(levels | calibrated(self.dataset, self.scorer, *how).levels)
         return _fitted(self._calibration).levels[evidence]
 
     def on(self, graph: Any) -> RNNLogic:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from rnnlogic.base.budget import Budget
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining import figures
 from rnnlogic.mining.amie import amie_statistics
@@ -22,6 +23,12 @@ def test_small_graphs_give_the_exact_figures(case):
         {name: values[i] for name, values in expected.items()} for i in range(len(case.rules))
     ]
     assert (found.share == 1).all()
+
+
+def test_without_time_there_are_no_figures():
+    graph = Graph.from_triples([(0, 0, 1), (1, 0, 0)], 2, 1)
+    with Budget(until=0.0).enforced():
+        assert rule_figures(graph, RuleSet.from_rules([Rule(0, (1,))])).share.tolist() == [0]
 
 
 def test_a_symmetric_relation_has_its_true_confidence():

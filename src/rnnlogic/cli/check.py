@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rnnlogic.cli.options import AsJson
-from rnnlogic.cli.output import echo, print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_note, print_table
 
 if TYPE_CHECKING:
     from rnnlogic.runs.check import Check
@@ -42,7 +42,7 @@ def print_redone(folder: Path) -> None:
 
     if folder.is_dir():
         for name in drop_damaged(folder):
-            echo(f"note: {folder / name} is damaged and made again", err=True)
+            print_note(f"{folder / name} is damaged and made again")
 
 
 def _is_whole(found: Check) -> bool:

@@ -21,7 +21,7 @@ from rnnlogic.cli.options import (
     MaxMinutes,
     RunFolder,
 )
-from rnnlogic.cli.output import echo, print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_note, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def evaluate(
         name += "-sample" if report.is_sample else ""
         Run.open(run).save_report(name, report.as_dict() | transfer)
     except RunError as problem:
-        echo(f"note: the report could not be kept: {problem}", err=True)
+        print_note(f"the report could not be kept: {problem}")
 
 
 def _labels(vocab: Vocab) -> dict[str, Any]:

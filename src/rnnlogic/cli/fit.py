@@ -26,7 +26,7 @@ from rnnlogic.cli.options import (
     load_named,
     print_notes,
 )
-from rnnlogic.cli.output import echo, print_json, print_pairs, print_table
+from rnnlogic.cli.output import echo, print_json, print_note, print_pairs, print_table
 from rnnlogic.cli.progress import StageProgress
 from rnnlogic.cli.safety import exit_code
 
@@ -184,10 +184,7 @@ def _print_untrained(dataset: Dataset) -> None:
     named = dataset.without_training_facts()
     if named:
         shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
-        echo(
-            f"note: nothing is learned for {len(named):,} relation(s) without training facts: {shown}",
-            err=True,
-        )
+        print_note(f"nothing is learned for {len(named):,} relation(s) without training facts: {shown}")
 
 
 def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
@@ -204,7 +201,7 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     given = read_given(source, dataset.vocab)
     banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
     for note in (*given.notes, *[f"{source}: {banned:,} rules are banned and left out"] * (banned > 0)):
-        echo(f"note: {note}", err=True)
+        print_note(note)
     return given
 
 

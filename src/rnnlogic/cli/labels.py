@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from rnnlogic.cli.options import AsJson, RunFolder
-from rnnlogic.cli.output import echo, print_json
+from rnnlogic.cli.output import echo, print_json, print_note
 
 
 def labels(
@@ -27,7 +27,7 @@ def labels(
 
     found = label_run(run, file)
     if found.note:
-        echo(f"note: {found.note}", err=True)
+        print_note(found.note)
     if as_json:
         print_json({"run": str(run), "entities": found.entities, "relations": found.relations})
     else:

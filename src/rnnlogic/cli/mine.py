@@ -23,7 +23,7 @@ from rnnlogic.cli.options import (
     print_cut,
     print_notes,
 )
-from rnnlogic.cli.output import echo, print_json, print_table
+from rnnlogic.cli.output import echo, print_json, print_note, print_table
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def mine(
             budget.share(MINING),
         )
     if cut := cuts_in_words(statistics.cuts):
-        echo(f"note: {cut}", err=True)
+        print_note(cut)
     figures = {"support": statistics.support.tolist(), "confidence": statistics.confidence.tolist()}
     table = RuleTable(rules, figures)
     write_table(output, table, dataset.vocab, "text")

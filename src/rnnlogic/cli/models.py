@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlogic.cli.options import load_named
-from rnnlogic.cli.output import echo
+from rnnlogic.cli.output import print_note
 
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
@@ -23,13 +23,13 @@ def load_model(
 
     model = RNNLogic.load(run)
     if model.preliminary:
-        echo(f"note: {unfinished(model, run)}", err=True)
+        print_note(unfinished(model, run))
     if graph is not None:
         preliminary, model = model.preliminary, model.on(load_named(graph))
         model.preliminary = preliminary
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:
-            echo(f"note: {line}", err=True)
+            print_note(line)
     return _showing(model, labels, ids)
 
 
@@ -41,7 +41,7 @@ def _showing(model: RNNLogic, labels: Path | None, ids: bool) -> RNNLogic:
         found = relabelled(vocab, labels)
         vocab = found.vocab
         if found.note:
-            echo(f"note: {found.note}", err=True)
+            print_note(found.note)
     return model.with_labels(vocab.with_ids() if ids else vocab)
 
 

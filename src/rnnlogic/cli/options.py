@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.cli.output import echo
+from rnnlogic.cli.output import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,9 +142,9 @@ def load_named(
 def print_notes(dataset: Dataset, *, err: bool = False) -> None:
     """Print what reading and cleaning found, a line each."""
     for line in dataset.report.lines():
-        echo(f"note: {line}", err=err)
+        print_note(line, err)
 
 
 def print_cut(stage: str, what: str) -> None:
     """Print what a stage left out for want of time."""
-    echo(f"note: time is up: {stage}: {what}", err=True)
+    print_note(f"time is up: {stage}: {what}")

@@ -29,6 +29,12 @@ def echo(text: str = "", err: bool = False, **style: Any) -> None:
     typer.echo(typer.style(shown, **style) if wants else shown, err=err)
 
 
+def print_note(text: str, err: bool = True) -> None:
+    """Print a remark: lines that break between words on a terminal, one line elsewhere."""
+    note, stream = f"note: {text}", sys.stderr if err else sys.stdout
+    echo("\n".join(_wrapped(note, terminal_width(), HANGING)) if stream.isatty() else note, err)
+
+
 def print_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON, with nothing else around it."""
     typer.echo(json_text(value, indent))

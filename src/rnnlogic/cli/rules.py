@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from rnnlogic.cli import export
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import AsJson, IdsOption, RelationOption, RunFolder
-from rnnlogic.cli.output import echo, print_json, print_table, terminal_width
+from rnnlogic.cli.output import echo, print_json, print_note, print_table, terminal_width
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def show(
         found = model.rules(relation, **asdict(choice), progress=Later(progress))
         same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)
     if not choice.considers_all(_number(model, relation)):
-        echo(f"note: only the {CONSIDERED} most promising rules of each relation were looked at", err=True)
+        print_note(f"only the {CONSIDERED} most promising rules of each relation were looked at")
     if statistics:
         _print_statistics(model, found, as_json)
     elif as_json:

@@ -42,7 +42,11 @@ def doubts_of(raw: RawFacts) -> Iterator[str]:
 def _shape(raw: RawFacts, facts: Triples) -> Iterator[str]:
     order = raw.tally.order
     if order in ("assumed", "numbered") and len(facts) >= LEAST_FOR_HEADER[order] and _stands_alone(facts):
-        yield "the first row looks like a header that we do not know: its names never come back"
+        named = ",".join(_row(raw, facts[0]))
+        yield (
+            "the first row looks like a header that we do not know: its names never come back"
+            f" (--columns {named} reads it as one)"
+        )
     if order not in ("assumed", "named") or len(facts) < LEAST_FACTS:
         return
     heads, relations, tails = (_different(facts[:, i]) for i in range(3))
@@ -100,6 +104,13 @@ def _samples(raw: RawFacts, facts: Triples) -> str:
     entities = _names_of(raw.entities, {i for head, _, tail in rows for i in (head, tail)})
     relations = _names_of(raw.relations, {relation for _, relation, _ in rows})
     return ", ".join(f"{entities[h]} -{relations[r]}-> {entities[t]}" for h, r, t in rows)
+
+
+def _row(raw: RawFacts, fact: NDArray[np.int32]) -> tuple[str, str, str]:
+    """The names of a fact."""
+    head, relation, tail = fact.tolist()
+    entities = _names_of(raw.entities, {head, tail})
+    return entities[head], _names_of(raw.relations, {relation})[relation], entities[tail]
 
 
 def _names_of(names: dict[str, int], wanted: set[int]) -> dict[int, str]:

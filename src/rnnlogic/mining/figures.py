@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.budget import TimeIsUp
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.amie import amie_statistics
@@ -47,12 +48,18 @@ def rule_figures(
     seed: int = 0,
     tick: Tick = no_tick,
 ) -> RuleFigures:
-    """AMIE's figures of every rule, from a sample for those that predict more than `enough` pairs."""
+    """AMIE's figures of every rule, from a sample for those that predict more than `enough` pairs.
+
+    If the time that is enforced is up, they rest on what was looked at; the share is 0 if that is nothing.
+    """
     number, entities = len(rules), graph.num_entities
     counts, looked = np.zeros((3, number), np.int64), np.zeros(number, np.int64)
     left, facts = np.arange(number), _facts(graph, rules)
     for starts in random_blocks(entities, max(FIRST, enough // max(entities, 1)), seed):
-        found = amie_statistics(graph, rules[left], threads, examples=0, starts=starts)
+        try:
+            found = amie_statistics(graph, rules[left], threads, examples=0, starts=starts)
+        except TimeIsUp:
+            break
         counts[:, left] += np.stack([found.predictions, found.support, found.pca_predictions])
         looked[left] += len(starts)
         left = left[counts[0, left] < enough]
@@ -60,14 +67,14 @@ def rule_figures(
         if not len(left):
             break
     tick(number, number)
-    share = np.maximum(looked, 1) / max(entities, 1)
+    seen, share = np.maximum(looked, 1) / max(entities, 1), looked / max(entities, 1)
     predictions, support, pca = counts
     return RuleFigures(
-        np.rint(predictions / share).astype(np.int64),
-        np.rint(support / share).astype(np.int64),
+        np.rint(predictions / seen).astype(np.int64),
+        np.rint(support / seen).astype(np.int64),
         support / np.maximum(predictions, 1),
         support / np.maximum(pca, 1),
-        np.minimum(support / share / np.maximum(facts, 1), 1.0),
+        np.minimum(support / seen / np.maximum(facts, 1), 1.0),
         share,
     )
 

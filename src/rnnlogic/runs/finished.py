@@ -106,7 +106,8 @@ def read_about(folder: Path) -> dict[str, Any]:
 def rules_text(learned: Learned | WeightedRules, dataset: Dataset, many: int = MANY) -> str:
     """One rule per line with its figures as a comment, by head relation, heaviest first.
 
-    If there are `many` rules, only the first of each relation have figures, as counting takes its time.
+    If there are `many` rules, only the first of each relation have figures, as counting takes its time; none
+    have any if there is no time left at all.
     Where relations have labels, a comment line before each rule shows it with them.
     """
     order = np.lexsort((-learned.weights, learned.rules.heads))
@@ -118,7 +119,7 @@ def rules_text(learned: Learned | WeightedRules, dataset: Dataset, many: int = M
     lines = [HEADER if has_figures.all() else f"{HEADER}; of the first {FIRST} rules for each relation"]
     for i, rule in enumerate(order.tolist()):
         comment = f"{learned.weights[rule]:.4g}"
-        if has_figures[i]:
+        if has_figures[i] and figures.share[number[i]] > 0:
             known = number[i]
             sign = "" if figures.share[known] == 1 else "~"
             comment += f", {sign}{figures.support[known]}, {sign}{figures.confidence[known]:.3g}"

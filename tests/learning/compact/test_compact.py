@@ -195,6 +195,18 @@ def test_a_direction_that_validation_never_asks_about_keeps_rules():
     assert {2, 2 + RELATIONS} <= set(full.rules[found.rules].heads.tolist())
 
 
+def test_a_direction_without_rules_is_asked_about_all_the_same():
+    full, dataset, config = full_model(2)
+    some = full.rules.heads != 2
+    few = Learned(full.predictor.reduced(full.rules[some], full.weights[some]), *(
+        getattr(full, name)[some] for name in ("log_prior", "support", "confidence")
+    ))  # fmt: skip
+    paths = {path.relation: path for path in compact_paths(teacher_of(few, dataset, config), 1)}
+    asked = int((dataset.valid[:, 1] == 2).sum())
+    assert len(paths[2].full) == asked > 0
+    assert (paths[2].full < 0.5).all()  # nothing is reached
+
+
 def test_the_frontier_starts_with_the_full_model_and_gets_smaller():
     full, dataset, config = full_model(0)
     teacher = teacher_of(full, dataset, config)

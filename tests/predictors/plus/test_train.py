@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.types import no_tick
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
@@ -95,6 +96,25 @@ def test_the_best_epoch_is_kept_and_it_stops():
     measured = [figures["valid_mrr"] for stage, figures in notes if stage == "plus epoch"]
     assert training.valid_mrr(found) == max(measured)
     assert len(measured) == int(np.argmax(measured)) + 1 + 2
+
+
+def test_epochs_that_there_is_no_time_for_are_left_out():
+    dataset, cuts = family(), {}
+    known = given_rules(dataset)
+    training = training_of(dataset, known.rules, known.weights, epochs=20)
+    found = training.run(Budget(until=0.0, note=cuts.__setitem__))
+    assert cuts["plus"] == "0 of 20 epochs"
+    assert not found.output.any()  # epoch 0: RNNLogic itself
+
+
+def test_epochs_are_planned_by_the_first(puzzle):
+    training = training_of(*puzzle, np.ones(2), epochs=10)
+    network = PlusNetwork(puzzle[1], 6, np.ones(2), 1.0, training.task.config.plus, seed=0)
+    optimizer = Optimizer(network, [], training.task.config.plus, 1, seed=0)
+    optimizer.plan(1, 1.0, UNLIMITED)
+    assert optimizer.epochs == 10
+    optimizer.plan(1, 10.0, Budget.of_minutes(0.5))
+    assert optimizer.epochs in (3, 4)
 
 
 def test_the_strongest_rules_get_weights_anew():
