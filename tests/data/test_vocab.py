@@ -1,6 +1,6 @@
 import pytest
 
-from rnnlogic.base.errors import UnknownNameError
+from rnnlogic.base.errors import DataError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
 
 
@@ -105,3 +105,13 @@ def test_names_may_be_shown_instead_of_labels(vocab):
 
 def test_labels_of_some_names_for_json(vocab):
     assert vocab.labels_of([], [0, 2]) == {"entities": {}, "relations": {"friend": "is a friend of"}}
+
+
+@pytest.mark.parametrize("place", ["entities", "relations", "entity_labels", "relation_labels"])
+def test_half_characters_are_refused(place):
+    half = {"entities": ("a", "b\ud800"), "relations": ("r\udfff",)}
+    values = {"entities": ("a", "b"), "relations": ("r",)} | (
+        {place: half[place]} if place in half else {place: {"a": "x\ud800"}}
+    )
+    with pytest.raises(DataError, match="ends in half a character"):
+        Vocab(**values)

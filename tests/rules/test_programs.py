@@ -300,3 +300,8 @@ def test_labels_are_shown_in_comments_of_one_line(language):
     assert changed[0].strip().startswith(("%", "#", "--", "//"))
     atom = "is a part of?DROP TABLE facts"
     assert changed[0].endswith(f"weight 0.5  that is: q(X,Y) <- {atom}(X,Z) & {atom}(Z,Y)")
+
+
+@pytest.mark.parametrize("control", ["\x01", "\x7f", "\x85", "\x9f"])
+def test_an_iri_never_holds_a_control_character(control):
+    assert iri(f"http://a{control}b").startswith("<urn:rnnlogic:http%3A%2F%2Fa%")

@@ -52,3 +52,18 @@ def test_a_damaged_file_is_named(tmp_path):
     path.write_text("decision\na\tb\n", encoding="utf-8")
     with pytest.raises(RunError, match=r"x\.tsv"):
         Review(path).decisions()
+
+
+@pytest.mark.parametrize("probability", ["x", "nan", "1" * 5000])
+def test_a_probability_that_is_none_is_named(tmp_path, probability):
+    review = Review(tmp_path / "x.tsv")
+    review.decide(Decision("accept", "a", "r", "b", probability, ""))
+    with pytest.raises(RunError, match="is no probability"):
+        review.accepted(".tsv")
+
+
+@pytest.mark.parametrize("probability", ["x", "nan", "-1", "2"])
+def test_only_probabilities_are_kept(client, run_folder, probability):
+    given = {"head": "grandpa1", "relation": "parent", "tail": "grandma1", "decision": "accept"}
+    answer = client.post(f"/runs/{run_folder.name}/review", data=given | {"probability": probability})
+    assert answer.status_code == 422

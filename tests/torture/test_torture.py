@@ -5,7 +5,7 @@ import pytest
 from tests.torture.__main__ import campaign, table
 from tests.torture.outcome import BAD, Tally
 
-SECONDS = 6.0
+SECONDS = 4.0
 
 
 def test_nothing_is_lost_and_nothing_wrong_in_silence():

@@ -84,7 +84,7 @@ def stem_of(place: Place) -> str:
 
 def open_bytes(place: Place) -> BinaryIO:
     """Open a plain or compressed file for reading bytes; a small one that grows huge is refused."""
-    file = _member(place) if isinstance(place, zipfile.Path) else cast(BinaryIO, place.open("rb"))
+    file = _member(place) if isinstance(place, zipfile.Path) else place.open("rb")
     if not place.name.lower().endswith(".gz"):
         return file
     size = place.stat().st_size if isinstance(place, Path) else packed_size(place)

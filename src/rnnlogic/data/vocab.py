@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
+from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError, nearest_spellings
 
 if TYPE_CHECKING:
     from rnnlogic.data.types import EntityTypes
@@ -32,6 +32,11 @@ class Vocab:
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     shows_labels: bool = True  # False: people see the names, though questions may use labels
     types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
+
+    def __post_init__(self) -> None:
+        labels = (self.entity_labels.values(), self.relation_labels.values())
+        for names in (self.entities, self.relations, *labels):
+            _require_text(names)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -207,3 +212,14 @@ def _told_apart(shown: str, name: str, labelled: Mapping[str, list[int]]) -> str
 
 def _chosen(labels: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
     return {name: labels[name] for name in names if name in labels}
+
+
+def _require_text(names: Iterable[str]) -> None:
+    """Refuse half characters (lone surrogates), which JSON may hold and no file can."""
+    try:
+        "".join(names).encode()
+    except UnicodeEncodeError as problem:
+        part = problem.object[max(problem.start - 20, 0) : problem.end]
+        raise DataError(
+            f"a name or label is no text: {part!r} ends in half a character; correct the data"
+        ) from None

@@ -280,7 +280,7 @@ async def decide(
     verdict = given.get("decision", "")
     if verdict not in ("accept", "reject", "skip", "undo"):
         raise ProblemError(422, "decision must be accept, reject, skip or undo")
-    decision = Decision(verdict, *fact, given.get("probability", "")[:20], given.get("rule", ""))
+    decision = Decision(verdict, *fact, _probability(given.get("probability", "")), given.get("rule", ""))
     await desk.run(lambda: run.review.undo(fact) if verdict == "undo" else run.review.decide(decision))
     if is_page(request):
         return RedirectResponse(_link(run, "review", relation=given.get("of")), 303)
@@ -293,6 +293,18 @@ async def export(run: PageRun, kind: Literal["tsv", "nt"]) -> Response:
     types = {"tsv": "text/tab-separated-values; charset=utf-8", "nt": "application/n-triples"}
     content = run.review.accepted(".tsv" if kind == "tsv" else ".nt")
     return _download(content, f"{run.name}-accepted.{kind}", types[kind])
+
+
+def _probability(text: str) -> str:
+    """The probability that the person saw, if any."""
+    if not text:
+        return text
+    try:
+        if 0 <= float(text[:20]) <= 1:
+            return text[:20]
+    except ValueError:
+        pass
+    raise ProblemError(422, "probability must be a number from 0 to 1")
 
 
 async def _proposals(request: Request, desk: Desk, run: Served, relation: str | None) -> list[NewFact]:

@@ -7,6 +7,7 @@ A tab, a line break or a backslash in a name is written as \\t, \\n, \\r or \\\\
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 from collections.abc import Iterable
@@ -91,7 +92,10 @@ class Review:
         cells = [_unescaped(cell) for cell in line.split("\t")]
         if len(cells) != len(COLUMNS):
             raise unreadable(self.path, f"expected {len(COLUMNS)} columns: {line[:80]!r}")
-        return Decision(*cells)
+        decision = Decision(*cells)
+        if not _is_number(decision.probability or "0"):
+            raise unreadable(self.path, f"{decision.probability[:20]!r} is no probability")
+        return decision
 
 
 def review_path(run: Path) -> Path:
@@ -103,6 +107,13 @@ def review_path(run: Path) -> Path:
 def _as_fact(decision: Decision) -> NewFact:
     probability = float(decision.probability or "nan")
     return NewFact(*decision.fact, probability, decision.rule or None, None, ())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return len(text) < 400 and math.isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _escaped(text: str) -> str:

@@ -12,7 +12,7 @@ from rnnlogic.rules.programs.chain import Clause, clauses, double, weighted
 from rnnlogic.rules.table import RuleTable
 
 BASE = "urn:rnnlogic:"
-_IRI = re.compile(r'(?:https?://|urn:)[^\x00-\x20<>"{}|\\^`]+')
+_IRI = re.compile(r'(?:https?://|urn:)[^\x00-\x20\x7f-\x9f\ud800-\udfff<>"{}|\\^`]+')
 _LOG_2 = "0.6931471805599453e0"
 _HALVINGS = (32, 16, 8, 4, 2, 1)
 _SERIES = range(33, 0, -2)  # exponents k of the terms z^k / k in the sum
