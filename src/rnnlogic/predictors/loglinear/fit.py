@@ -326,7 +326,7 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
     held = np.flatnonzero(stands_for)
     sizes = np.diff(np.searchsorted(held, found.query_ptr))
     kept = np.flatnonzero(sizes)
-    ptr, rule, value = held_results(found.candidate_ptr, found.rule, found.value, held, column)
+    ptr, rule, value = held_results(*found.examples[1:4], held, column)
     return replace(
         found,
         queries=found.queries[kept],
