@@ -22,6 +22,7 @@ from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.confidence import with_sums
 from rnnlogic.predictors.loglinear.kernels import (
     held_results,
     loss_and_gradient,
@@ -188,7 +189,8 @@ def _solve(job: _Job, block: Queries) -> Solved:
         assert found is not None
         problem = found
     is_named = job.values.rules.are_evidence[problem.ids]
-    weights, loss = fit_weights(discounted(problem, settings.answer_discount, is_named), settings, rng)
+    problem = discounted(problem, settings.answer_discount, is_named)
+    weights, loss = _weights(problem, settings, rng, is_named)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
 
@@ -273,6 +275,17 @@ def _held(found: Candidates, stands_for: NDArray[np.float32]) -> Candidates:
         label=found.label[held],
         stands_for=stands_for[held],
     )
+
+
+def _weights(
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+) -> tuple[Weights, float]:
+    """psi and the mean loss, with sums by confidence if the settings want them."""
+    if not settings.by_confidence:
+        return fit_weights(found, settings, rng)
+    summed = with_sums(found, settings.weight_decay, is_named)
+    weights, loss = fit_weights(summed.found, settings, rng)
+    return summed.folded(weights), loss
 
 
 def fit_weights(
