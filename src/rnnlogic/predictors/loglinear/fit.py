@@ -22,6 +22,7 @@ from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.confidence import with_sums
 from rnnlogic.predictors.loglinear.kernels import (
     held_results,
     loss_and_gradient,
@@ -224,7 +225,8 @@ def _solve(job: _Job, block: Queries) -> Solved:
     problem, found = _problem(job, block)
     is_named = job.values.rules.are_evidence[problem.ids]
     rng = np.random.default_rng([job.seed, relation, 3])
-    weights, loss = fit_weights(discounted(problem, settings.answer_discount, is_named), settings, rng)
+    problem = discounted(problem, settings.answer_discount, is_named)
+    weights, loss = _weights(problem, settings, rng, is_named)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
 
@@ -340,6 +342,17 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
         stands_for=stands_for[held],
         ids=found.ids[column >= 0],
     )
+
+
+def _weights(
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+) -> tuple[Weights, float]:
+    """psi and the mean loss, with sums by confidence if the settings want them."""
+    if not settings.by_confidence:
+        return fit_weights(found, settings, rng)
+    summed = with_sums(found, settings.weight_decay, is_named)
+    weights, loss = fit_weights(summed.found, settings, rng)
+    return summed.folded(weights), loss
 
 
 def fit_weights(

@@ -1,0 +1,59 @@
+"""Sums by confidence: they are weights of the rules, and confident rules get more of them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.loglinear.confidence import STEEPNESS, confidences, with_sums
+from rnnlogic.predictors.loglinear.fit import solve_relations
+from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
+from rnnlogic.predictors.loglinear.settings import LogLinearSettings
+from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from tests.grounding.oracles import candidates_of
+from tests.predictors.loglinear.conftest import problems
+
+NONE = np.zeros(0, np.float32)
+
+
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_folded_weights_score_as_rules_and_sums_do(found, seed):
+    summed = with_sums(found, 100.0, np.arange(len(found.ids)) == 1)
+    rng = np.random.default_rng(seed)
+    weights = rng.normal(scale=0.1, size=len(found.ids) + len(STEEPNESS))
+    apart, _ = loss_and_gradient(*summed.found.examples, NONE, weights)
+    together, _ = loss_and_gradient(*found.examples, NONE, summed.folded(weights))
+    assert together == pytest.approx(apart, rel=1e-4, abs=1e-4)
+    assert not summed.shares[:, 1:2].any(), "named evidence takes no part"
+
+
+def test_confidences_leave_one_out_and_count_a_wrong_result_once_for_each_head():
+    # Two questions about head 7, one about 8; rule 0 is right 3 times and wrong at 7 (asked twice) and 8
+    labels = [ANSWER, WRONG, LEFT_OUT, ANSWER, WRONG, ANSWER, WRONG]
+    found = candidates_of([0, 3, 5, 7], range(8), [0] * 7, [1.0] * 7, labels, heads=[7, 7, 8])
+    assert confidences(found).tolist() == [2 / (2 + 2 + 5)]
+
+
+def test_confident_rules_are_trusted_where_questions_are_few():
+    rng = np.random.default_rng(0)
+    facts = [(i, 1, i + 20) for i in range(20)] + [(i, 0, i + 20) for i in range(20)]
+    facts += [(i, r, int(rng.integers(20, 40))) for i in range(20) for r in range(2, 12)]
+    graph = Graph.from_triples(facts, 40, 12)
+    rules = RuleSet.from_rules(Rule(0, (r,)) for r in range(1, 12))
+    queries = training_queries(graph, None, 0)
+    values = RuleValues(rules, "binary")
+    weights = {
+        on: next(
+            one.weights
+            for one in solve_relations(graph, values, queries, LogLinearSettings(by_confidence=on), 0, 1)
+            if one.relation == 0
+        )
+        for on in (False, True)
+    }
+    assert weights[True][0] > 10 * weights[False][0] > 0
+    assert weights[True][0] > 2 * np.abs(weights[True][1:]).max()
