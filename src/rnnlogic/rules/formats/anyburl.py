@@ -14,7 +14,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +33,8 @@ from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
 CONSTANTS, NO_CHAIN, NO_BODY = "constants", "not a chain", "no body"
+LARGEST = 1 << 63  # figures are below
+
 _LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
 _ARROW = re.compile(r" <=(?: |$)")
 _ATOM = re.compile(r"(.*)\(([A-Z]),([A-Z])\)", re.DOTALL)
@@ -153,8 +154,8 @@ def _number(kind: type[Any], text: str, name: str, place: str) -> Any:
         value = kind(text)
     except ValueError:
         value = -1
-    if not (isfinite(value) and value >= 0):
-        raise RuleError(f"{place}: expected a number for {name}, found {text!r}")
+    if not 0 <= value < LARGEST:  # neither NaN
+        raise RuleError(f"{place}: expected a number for {name}, found {text[:40]!r}")
     return value
 
 
