@@ -124,5 +124,5 @@ def test_a_damaged_database_is_an_error(tmp_path):
     data = bytearray(path.read_bytes())
     data[-4096:] = bytes(4096)  # the last page: seen only when its rows come
     path.write_bytes(data)
-    with pytest.raises(DataError, match="the rows cannot be read|the query failed"):
+    with pytest.raises(DataError, match="the rows cannot be read"):
         load_dataset(path, query="SELECT * FROM facts")
