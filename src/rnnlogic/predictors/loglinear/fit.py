@@ -128,7 +128,7 @@ def _solve_variants(shared: tuple[_Job, list[Variant], NDArray[np.bool_]], block
         own = only(problem, kept[problem.ids], reaching[problem.ids])
         is_named = job.values.rules.are_evidence[own.ids]
         rng = np.random.default_rng([job.seed, problem.relation])
-        found = fit_weights(discounted(own, settings.answer_discount, is_named), settings, rng)
+        found = _weights(own, settings, rng, is_named)
         solved.append(Solved(problem.relation, own.ids, *found, np.empty(0)))
     return solved
 
@@ -225,7 +225,6 @@ def _solve(job: _Job, block: Queries) -> Solved:
     problem, found = _problem(job, block)
     is_named = job.values.rules.are_evidence[problem.ids]
     rng = np.random.default_rng([job.seed, relation, 3])
-    problem = discounted(problem, settings.answer_discount, is_named)
     weights, loss = _weights(problem, settings, rng, is_named)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
@@ -347,7 +346,8 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
 def _weights(
     found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
 ) -> tuple[Weights, float]:
-    """psi and the mean loss, with sums by confidence if the settings want them."""
+    """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
+    found = discounted(found, settings.answer_discount, is_named)
     if not settings.by_confidence:
         return fit_weights(found, settings, rng)
     summed = with_sums(found, settings.weight_decay, is_named)
