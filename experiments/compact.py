@@ -1,6 +1,6 @@
 """Compact models of finished runs: how few rules keep how much accuracy, and how readable the reasons become.
 
-    python experiments/compact.py RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative] [--json FILE]
+    python experiments/compact.py RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative] [--set KEY=VALUE] [--json FILE]
 
 The full model of each run is compacted once. Rows: the full model; for every cap the largest model with at
 most so many rules per relation and direction, and the one that `compact.rules=CAP` chooses; the default.
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.base.executor import default_threads
+from rnnlogic.config import changed, override
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.evaluation.evaluate import evaluate
@@ -99,13 +100,13 @@ def row(level: str, predictor: Predictor, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def study(folder: Path, caps: list[int], signs: str) -> dict[str, Any]:
+def study(folder: Path, caps: list[int], signs: str, changes: list[str]) -> dict[str, Any]:
     """The table of one run."""
     run = Run.open(folder)
     dataset, config = run.dataset(), run.config()
     full = full_model(run, embedding_of(run))
-    changes = {"signs": signs, "rules": None, "enabled": True}
-    config = config.model_copy(update={"compact": config.compact.model_copy(update=changes)})
+    wanted = {"signs": signs, "rules": None, "enabled": True}
+    config = override(changed(config, {"compact": wanted}), changes)
     teacher, threads, started = teacher_of(full, dataset, config), default_threads(), time.perf_counter()
     used = time.process_time()
     paths = compact_paths(teacher, threads, _ticker(folder.name))
@@ -173,11 +174,12 @@ def main() -> None:
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--caps", nargs="*", type=int, default=list(CAPS), help="rules per direction")
     parser.add_argument("--signs", choices=["any", "nonnegative"], default="any")
+    parser.add_argument("--set", nargs="*", default=[], help="other settings, compact.keep=0.5")
     parser.add_argument("--json", type=Path, help="also write all tables to this file")
     args = parser.parse_args()
     tables = []
     for folder in args.runs:
-        found = study(folder, args.caps, args.signs)
+        found = study(folder, args.caps, args.signs, args.set)
         write_report(folder, "compact" if args.signs == "any" else f"compact-{args.signs}", found)
         print(table(found), flush=True)
         tables.append(found)
