@@ -1,6 +1,7 @@
 """Compact models of finished runs: how few rules keep how much accuracy, and how readable the reasons become.
 
-    python experiments/compact.py RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative] [--set KEY=VALUE] [--json FILE]
+    python experiments/compact.py RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative]
+        [--set KEY=VALUE ...] [--json FILE]
 
 The full model of each run is compacted once. Rows: the full model; for every cap the largest model with at
 most so many rules per relation and direction, and the one that `compact.rules=CAP` chooses; the default.
