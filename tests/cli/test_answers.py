@@ -68,6 +68,9 @@ def test_no_answer(folder, monkeypatch, capsys):
     arguments = ("--head", "grandchild0_0", "--relation", "grandparent")
     assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
     assert "no rule reaches an answer" in capsys.readouterr().out
+    for more, is_told in (((), True), (("--evidence", "all"), False)):
+        assert run("explain", folder, *arguments, "--tail", "grandpa0", *more, monkeypatch=monkeypatch) == 0
+        assert ("`complete` uses all facts: --evidence all" in capsys.readouterr().err) == is_told
 
 
 @pytest.mark.parametrize("from_stdin", [False, True])

@@ -34,6 +34,16 @@ def test_a_table_that_fits_is_a_table(terminal, capsys):
     ]
 
 
+def test_notes_break_between_words_on_a_terminal_only(terminal, capsys):
+    output.print_note(f"{LONG} and so on", err=False)
+    assert capsys.readouterr().out == f"note: {LONG} and so on\n"
+    terminal(60)
+    output.print_note(f"{LONG} and so on", err=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert " ".join(line.strip() for line in lines) == f"note: {LONG} and so on"
+
+
 @pytest.mark.parametrize("columns", [80, 60, 40])
 def test_texts_that_are_too_wide_get_lines_of_their_own(terminal, capsys, columns):
     terminal(columns)

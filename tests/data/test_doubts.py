@@ -91,6 +91,7 @@ def test_a_header_we_do_not_know_is_noticed(tmp_path):
     with pytest.warns(DataWarning, match="the first row looks like a header that we do not know") as caught:
         _, lines = read(path)
     assert "so that drug -effect-> illness, aspirin -treats-> headache" in lines[0]
+    assert "(--columns drug,effect,illness reads it as one)" in lines[0]
     assert len(caught) == 1
     facts, lines = read(path, columns="drug,effect,illness")  # the way out
     assert facts == set(DRUGS)

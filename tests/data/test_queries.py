@@ -1,6 +1,7 @@
 """Facts by query, from real engines: ladybug (Cypher), duckdb and sqlite3 (SQL)."""
 
 import sqlite3
+from contextlib import closing
 
 import duckdb
 import ladybug
@@ -111,3 +112,17 @@ def test_a_file_that_is_no_database(tmp_path):
 def test_a_statement_without_an_answer_is_an_error():
     with sqlite3.connect(":memory:") as connection, pytest.raises(DataError, match="gives no rows"):
         load_dataset(connection, query="CREATE TABLE x (y TEXT)")
+
+
+def test_a_damaged_database_is_an_error(tmp_path):
+    path = tmp_path / "facts.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE facts (head TEXT, relation TEXT, tail TEXT)")
+        rows = [(f"e{i}", "r", f"e{i + 1}") for i in range(5000)]
+        connection.executemany("INSERT INTO facts VALUES (?, ?, ?)", rows)
+        connection.commit()
+    data = bytearray(path.read_bytes())
+    data[-4096:] = bytes(4096)  # the last page: seen only when its rows come
+    path.write_bytes(data)
+    with pytest.raises(DataError, match="the rows cannot be read"):
+        load_dataset(path, query="SELECT * FROM facts")

@@ -51,6 +51,12 @@ def best_rule(learned, dataset, relation):
     return learned.rules[int(ids[np.argmax(learned.weights[ids])])]
 
 
+@pytest.mark.parametrize(("patience", "rounds"), [(1, [1, 2]), (2, [1, 2, 3])])
+def test_rounds_end_when_they_gain_too_little(family, patience, rounds):
+    _, store, _ = run(family, "em.rounds=4", "em.least_gain=0.99", f"em.patience={patience}")
+    assert [record["round"] for record in store.records if record["stage"] == "round"] == rounds
+
+
 @pytest.mark.parametrize("optimizer", ["em", "reinforce", "none"])
 def test_the_known_rule_comes_out_on_top(family, optimizer):
     learned, _, _ = run(family, f"em.optimizer={optimizer}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -98,12 +98,13 @@ class Budget:
         finally:
             _HERE.until = before
 
-    def timely(self, results: Iterator[Result]) -> Iterator[Result]:
+    def timely(self, results: Iterable[Result]) -> Iterator[Result]:
         """Results as long as there is time: the first in any case, unless its own work runs out of time."""
+        every = iter(results)
         try:
             while True:
                 with UNLIMITED.enforced() if self.is_over else self.enforced():
-                    result = next(results)
+                    result = next(every)
                 yield result
                 if self.is_over:
                     return

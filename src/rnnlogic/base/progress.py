@@ -73,7 +73,8 @@ class _Bars:
 
             def render(self, task: Task) -> Text:
                 left = seconds_left(task.completed, task.total or 0, task.elapsed or 0.0)
-                return Text("" if left is None else f"about {left:.0f} s left")
+                is_over = left is None or task.stop_time is not None
+                return Text("" if is_over else f"about {left:.0f} s left")
 
         self._bars = Progress(
             TextColumn("{task.description:<16}"),

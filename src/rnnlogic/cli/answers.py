@@ -26,7 +26,15 @@ from rnnlogic.cli.options import (
     RunFolder,
     TypesOption,
 )
-from rnnlogic.cli.output import echo, print_json, print_row, print_table, print_text, terminal_width
+from rnnlogic.cli.output import (
+    echo,
+    print_json,
+    print_note,
+    print_row,
+    print_table,
+    print_text,
+    terminal_width,
+)
 
 if TYPE_CHECKING:
     from rnnlogic.answering.answers import Answer
@@ -141,6 +149,9 @@ def explain(
     else:
         for number, line in enumerate(told.lines(everything, terminal_width())):
             echo(line, **_style(line, number == 0))
+        is_reached = bool(getattr(told, "contributions", True))
+        if not is_reached and evidence is EvidenceChoice.train and graph is None:
+            print_note("the evidence is the training facts; `complete` uses all facts: --evidence all")
     if page is not None:
         _write(page, told.page())
 

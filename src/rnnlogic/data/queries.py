@@ -87,7 +87,7 @@ def _answer(connection: Any, query: str) -> tuple[list[str], Iterable[Any]]:
         if isinstance(answer, list):  # ladybug: several statements
             raise DataError("give one query, not several")
         if hasattr(answer, "get_column_names"):  # ladybug
-            return answer.get_column_names(), answer
+            return answer.get_column_names(), _guarded(answer)
         cursor = answer if getattr(answer, "description", None) else connection
         if not getattr(cursor, "description", None):
             raise DataError("the query gives no rows; it should return head, relation and tail")
@@ -100,7 +100,15 @@ def _answer(connection: Any, query: str) -> tuple[list[str], Iterable[Any]]:
 
 def _fetched(cursor: Any) -> tuple[list[str], Iterator[Any]]:
     """Column names and rows of an answer that is there already."""
-    return [column[0] for column in cursor.description], _batches(cursor)
+    return [column[0] for column in cursor.description], _guarded(_batches(cursor))
+
+
+def _guarded(rows: Iterable[Any]) -> Iterator[Any]:
+    """The rows; a damaged file may show only now."""
+    try:
+        yield from rows
+    except Exception as problem:  # every engine has errors of its own
+        raise DataError(f"the rows cannot be read ({_first_line(problem)})") from None
 
 
 def _batches(cursor: Any) -> Iterator[Any]:

@@ -26,10 +26,10 @@ def _of_walks(counts: NDArray[Any], feature: Feature, dtype: DTypeLike = np.floa
     if feature == "binary":
         return np.ones(len(counts), dtype)
     if feature == "count":
-        return counts.astype(np.float64).astype(dtype)
+        return np.asarray(counts.astype(np.float64), dtype)
     if counts.dtype.kind == "f":
-        return np.log1p(counts).astype(dtype)
-    values = _LOG1P.astype(dtype)[np.minimum(counts, len(_LOG1P) - 1)]
+        return np.asarray(np.log1p(counts), dtype)
+    values: NDArray[Any] = _LOG1P.astype(dtype)[np.minimum(counts, len(_LOG1P) - 1)]
     many = np.flatnonzero(counts >= len(_LOG1P))
     values[many] = np.log1p(counts[many], dtype=np.float64)
     return values

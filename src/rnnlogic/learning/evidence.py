@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rnnlogic.base.budget import UNLIMITED, TimeIsUp
 from rnnlogic.base.types import Queries
@@ -20,7 +19,7 @@ from rnnlogic.evaluation.evaluate import reciprocal_ranks
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import Predictor, Task
-from rnnlogic.predictors.loglinear.fit import gathered, solve_queries
+from rnnlogic.predictors.loglinear.fit import Variant, solve_variants
 from rnnlogic.rules.evidence import ids_of
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
@@ -75,16 +74,32 @@ class _Trial(NamedTuple):
     queries: Queries  # training queries of their relations
     constants: RuleSet  # mined rules with constants
 
-    def ranks(self, config: Config) -> NDArray[np.float64]:
-        """Reciprocal ranks of the validation answers with these settings."""
+    def scores(self, configs: list[Config]) -> list[float]:
+        """Mean reciprocal rank of the validation answers with each of some settings.
+
+        All hide the same of training queries, and have what the first has, or less.
+        """
         graph, task = self.task.dataset.graph("train"), self.task
-        rules = task.rules | evidence_rules(graph, config, self.banned, self.constants)
-        rules = rules.filter(np.isin(rules.heads, np.unique(self.queries[:, 1])))
-        values = self.predictor.values(rules, config, task.embedding)
-        whole = replace(task, rules=rules, config=config, budget=UNLIMITED)  # or else nothing: see `_best`
-        solved = solve_queries(whole, values, self.queries)
-        scorer = values.scorer(gathered(len(rules), solved)[0], task.config.threads)
-        return reciprocal_ranks(scorer, task.dataset, self.facts)
+        asked = np.unique(self.queries[:, 1])
+        sets = [task.rules | evidence_rules(graph, one, self.banned, self.constants) for one in configs]
+        sets = [rules.filter(np.isin(rules.heads, asked)) for rules in sets]
+        every = sets[0]
+        for rules in sets[1:]:
+            every = every | rules
+        kept = [np.array([rule in rules for rule in every], bool) for rules in sets]
+        variants = [Variant(own, one.predictor) for own, one in zip(kept, configs, strict=True)]
+        whole = replace(
+            task, rules=every, config=configs[0], budget=UNLIMITED
+        )  # or else nothing: see `_best`
+        values = self.predictor.values(every, configs[0], task.embedding)
+        solved = solve_variants(whole, values, self.queries, variants)
+        scorers = [
+            self.predictor.values(every.filter(own), one, task.embedding).scorer(
+                psi[own], task.config.threads
+            )
+            for own, psi, one in zip(kept, solved, configs, strict=True)
+        ]
+        return [float(reciprocal_ranks(one, task.dataset, self.facts).mean()) for one in scorers]
 
 
 def chosen_config(
@@ -121,20 +136,27 @@ def chosen_config(
 
 def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str, float]) -> Config:
     """The option with the highest mean reciprocal rank, of those that there is time for."""
-    best, highest = config, -1.0
-    for option in options:
-        name = _name(option)
+    budget, new = trial.task.budget, {_name(one): one for one in options if _name(one) not in tried}
+    for group in _groups(list(new.values()), together=not budget.is_limited):
         try:
-            if name not in tried:
-                trial.task.budget.check()
-                with trial.task.budget.enforced():
-                    tried[name] = float(trial.ranks(option).mean())
+            budget.check()
+            with budget.enforced():
+                tried |= zip(map(_name, group), trial.scores(group), strict=True)
         except TimeIsUp:
-            trial.task.budget.cut("choice", f"not all was tried: {_name(best)}")
-            break
-        if tried[name] > highest:
-            best, highest = option, tried[name]
-    return best
+            known = [one for one in options if _name(one) in tried]
+            best = max(known, key=lambda one: tried[_name(one)], default=config)
+            budget.cut("choice", f"not all was tried: {_name(best)}")
+            return best
+    return max(options, key=lambda one: tried[_name(one)])
+
+
+def _groups(options: list[Config], together: bool) -> list[list[Config]]:
+    """Options that are tried on the same grounded queries: those that hide the same."""
+    if not together:
+        return [[one] for one in options]
+    hiding = [one for one in options if "negative_evidence" in one.evidence.switches]
+    others = [one for one in options if "negative_evidence" not in one.evidence.switches]
+    return [group for group in (hiding, others) if group]
 
 
 def _without(config: Config, off: tuple[str, ...]) -> Config:

@@ -297,6 +297,7 @@ class _Job:
         """
         em, budget = self.config.em, self.budget.share(ROUNDS)
         best, best_round, best_generator = -1.0, 0, state.generator
+        paid = 0  # the last round that was worth its time
         for number in range(1, (0 if em.optimizer == "none" else em.rounds) + 1):
             before = state.generator
             saved = self.store.load(f"round-{number}")
@@ -310,9 +311,10 @@ class _Job:
                     self.budget.cut("rounds", f"{number - 1} of {em.rounds} EM rounds")
                     break
             state = _unpack_state(saved, number, state.generator)
+            paid = number if saved["valid_mrr"] >= best + em.least_gain else paid
             if saved["valid_mrr"] > best:
                 best, best_round, best_generator = float(saved["valid_mrr"]), number, before
-            if number - best_round >= em.patience:
+            if number - paid >= em.patience:
                 break
         return state.generator if best_round == state.round else best_generator
 

@@ -33,7 +33,10 @@ class EMSettings(Settings):
     )
     queries_per_relation: int = Field(500, ge=1, description="Training queries per relation and round")
     predictor_steps: int = Field(20, ge=1, description="Passes of the predictor in each round")
-    patience: int = Field(2, ge=1, description="Rounds without a better validation MRR before stopping")
+    patience: int = Field(1, ge=1, description="Rounds that gain too little before stopping")
+    least_gain: float = Field(
+        0.002, ge=0, description="Validation MRR that a round must gain, or it gains too little"
+    )
     valid_facts: int = Field(
         2000, ge=1, description="Validation facts evaluated after each round, at most: keeps rounds short"
     )

@@ -92,6 +92,7 @@ def rule_statistics(
             budget.cut("statistics", f"counted on {done:,} of {len(queries):,} training queries")
             share = (looked_at / np.maximum(wanted, 1))[rules.heads]
             return RuleStatistics(support, wrong, share, cuts)
+    tick(len(queries), len(queries))  # those of relations without rules, too
     return RuleStatistics(support, wrong, cuts=cuts)
 
 

@@ -181,8 +181,8 @@ def _relation_text(relation: int, vocab: Vocab, labels: bool) -> str:
     is_inverse = relation >= vocab.num_relations
     base = vocab.inverse(relation) if is_inverse else relation
     name = vocab.relations[base]
-    shown = vocab.relation_label(base) if labels else name
-    text = shown if shown != name else _name_text(name)  # a label is for people, so without quotes
+    is_for_people = labels and bool(vocab.relation_labels)  # who need no quotes
+    text = vocab.relation_label(base) if is_for_people else _name_text(name)
     return text + INVERSE if is_inverse else text
 
 

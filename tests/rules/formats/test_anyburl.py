@@ -142,6 +142,7 @@ def test_rules_with_constants_are_read_and_written(tmp_path):
         ("5\t2\tmuch\thobby(X,Y) <= friend(X,Y)", "expected a number for confidence, found 'much'"),
         ("5\t2\tnan\thobby(X,Y) <= friend(X,Y)", "expected a number for confidence, found 'nan'"),
         ("5.5\t2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for predictions, found '5.5'"),
+        (f"5\t{'1' * 400}\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for support, found '111"),
         ("5\t-2\t0.4\thobby(X,Y) <= friend(X,Y)", "expected a number for support, found '-2'"),
         ("5\t2\t0.4\thobby(X,Y) <= frend(X,Y)", "unknown relation 'frend'; did you mean 'friend'?"),
         ("5\t2\t0.4\thobby(X,Y) <= friend X", "expected an atom 'name(X,Y)', found 'friend X'"),

@@ -122,3 +122,10 @@ def test_labels_are_comments_that_are_not_read_back(tmp_path):
     table = read_table(path, vocab).table
     assert table.rules == RULES
     assert table.column("support") == [5, 6]
+
+
+@pytest.mark.parametrize("figure", ["1" * 5000, "1" * 400, "1e999"])
+def test_a_comment_with_an_endless_number_is_just_a_comment(tmp_path, figure):
+    path = tmp_path / "own.rules"
+    path.write_text(f"hobby(X,Y) <- friend(X,Y)  # support={figure}\n")
+    assert read_table(path, VOCAB).table.columns == {}

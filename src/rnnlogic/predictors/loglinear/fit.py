@@ -31,6 +31,7 @@ from rnnlogic.predictors.loglinear.kernels import (
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.evidence import makes_candidates
 
 if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
@@ -77,13 +78,59 @@ def learn_weights(task: Task, values: RuleValues) -> Weights:
 def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick = no_tick) -> list[Solved]:
     """Fit psi on training queries; with negative evidence the links of some of them are hidden."""
     graph, config = task.dataset.graph("train"), task.config
-    hidden = None
-    if values.rules.are_evidence.any() and "negative_evidence" in config.evidence.switches:
-        hidden = hidden_answers(graph, task.dataset.valid, queries, config.seed)
+    hidden = _hidden(task, values, queries)
     problem = graph, values, queries, config.predictor, config.seed
     if task.budget.is_limited:
         return solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail, hidden)
     return solve_relations(*problem, task.threads, tick=tick, hidden=hidden)
+
+
+def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int32] | None:
+    """What is hidden of each query, if it is more than its own fact."""
+    if not values.rules.are_evidence.any() or "negative_evidence" not in task.config.evidence.switches:
+        return None
+    return hidden_answers(task.dataset.graph("train"), task.dataset.valid, queries, task.config.seed)
+
+
+class Variant(NamedTuple):
+    """A part of the rules, and the settings to learn their weights with."""
+
+    kept: NDArray[np.bool_]  # [rules]
+    settings: LogLinearSettings
+
+
+def solve_variants(
+    task: Task, values: RuleValues, queries: Queries, variants: list[Variant]
+) -> list[Weights]:
+    """Fit psi [rules] of each variant, 0 for rules that it does not keep; queries are grounded once for all.
+
+    The variants must agree about queries and candidates.
+    """
+    graph, rules = task.dataset.graph("train"), values.rules
+    reaching = np.array([makes_candidates(rule.body) for rule in rules], bool)
+    grounder = Grounder(graph, rules, threads=1)
+    shared = _Job(grounder, variants[0].settings, task.config.seed, values, None), variants, reaching
+    weights = [np.zeros(len(rules)) for _ in variants]
+    with one_blas_thread():
+        blocks = _blocks(queries, values, _hidden(task, values, queries))
+        for solved in map_ordered(_solve_variants, blocks, shared, task.threads):
+            for psi, one in zip(weights, solved, strict=True):
+                psi[one.rules] = one.weights
+    return weights
+
+
+def _solve_variants(shared: tuple[_Job, list[Variant], NDArray[np.bool_]], block: Queries) -> list[Solved]:
+    """All variants for the training queries [n, 4] of one relation."""
+    job, variants, reaching = shared
+    problem, _ = _problem(job, block)
+    solved = []
+    for kept, settings in variants:
+        own = only(problem, kept[problem.ids], reaching[problem.ids])
+        is_named = job.values.rules.are_evidence[own.ids]
+        rng = np.random.default_rng([job.seed, problem.relation])
+        found = _weights(own, settings, rng, is_named)
+        solved.append(Solved(problem.relation, own.ids, *found, np.empty(0)))
+    return solved
 
 
 def solve_relations(
@@ -175,24 +222,28 @@ def gathered(num_rules: int, solved: list[Solved]) -> tuple[Weights, NDArray[np.
 def _solve(job: _Job, block: Queries) -> Solved:
     """Fit psi of the rules of one relation on its training queries [n, 4]: head, relation, tail, hidden."""
     settings, relation = job.settings, int(block[0, 1])
-    rng = np.random.default_rng([job.seed, relation])
-    picked = rng.permutation(len(block))[: settings.queries_per_relation]
-    leave_out = settings.other_answers == "exclude"
-    asked, most = block[picked], settings.results_per_relation
-    parts = _parts(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
-    found = None
-    if job.use is not None or settings.initial == "expectation":  # which look at all candidates
-        found = joined(list(parts))
-        parts = iter([found])
-    problem = sampled(parts, settings.candidates_per_query, [job.seed, relation, 2])
-    if settings.initial == "expectation":
-        assert found is not None
-        problem = found
+    problem, found = _problem(job, block)
     is_named = job.values.rules.are_evidence[problem.ids]
-    problem = discounted(problem, settings.answer_discount, is_named)
+    rng = np.random.default_rng([job.seed, relation, 3])
     weights, loss = _weights(problem, settings, rng, is_named)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
+
+
+def _problem(job: _Job, block: Queries) -> tuple[Candidates, Candidates | None]:
+    """The examples to learn from, and all examples where somebody looks at them."""
+    settings, relation = job.settings, int(block[0, 1])
+    rng = np.random.default_rng([job.seed, relation])
+    asked = block[rng.permutation(len(block))[: settings.queries_per_relation]]
+    leave_out, most = settings.other_answers == "exclude", settings.results_per_relation
+    parts = _parts(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
+    found = None
+    if job.use is not None or settings.initial == "expectation":
+        found = joined(list(parts))
+        parts = iter([found])
+    if found is not None and settings.initial == "expectation":
+        return found, found
+    return sampled(parts, settings.candidates_per_query, [job.seed, relation, 2]), found
 
 
 def examples(
@@ -244,8 +295,23 @@ def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidat
         is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
         luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
         stands_for = sampled_candidates(*part.examples, guess, luck, most)
-        held.append(_held(part, stands_for))
+        held.append(_held(part, stands_for, np.arange(len(part.ids), dtype=np.int32)))
     return joined(held)
+
+
+def only(found: Candidates, kept: NDArray[np.bool_], reaching: NDArray[np.bool_]) -> Candidates:
+    """Sampled examples with the rules kept [k], and with the candidates that such rules reach.
+
+    `reaching` [k] says which rules make candidates; queries whose answer is none any more are left out.
+    """
+    candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
+    is_candidate = np.zeros(len(found), bool)
+    is_candidate[candidate[(kept & reaching)[found.rule]]] = True
+    query = np.repeat(np.arange(found.num_queries), np.diff(found.query_ptr))
+    has_answer = np.zeros(found.num_queries, bool)
+    has_answer[query[is_candidate & (found.label == ANSWER)]] = True
+    stands_for = np.where(is_candidate & has_answer[query], found.stands_for, np.float32(0))
+    return _held(found, stands_for, np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32))
 
 
 def _first_guess(found: Candidates) -> Weights:
@@ -256,13 +322,12 @@ def _first_guess(found: Candidates) -> Weights:
     return guess
 
 
-def _held(found: Candidates, stands_for: NDArray[np.float32]) -> Candidates:
-    """Only the candidates that stand for any, and the queries that have such."""
+def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np.int32]) -> Candidates:
+    """Only the candidates that stand for any, and the queries that have such; rules by their new numbers."""
     held = np.flatnonzero(stands_for)
     sizes = np.diff(np.searchsorted(held, found.query_ptr))
     kept = np.flatnonzero(sizes)
-    everything = np.arange(len(found.ids), dtype=np.int32)
-    ptr, rule, value = held_results(found.candidate_ptr, found.rule, found.value, held, everything)
+    ptr, rule, value = held_results(*found.examples[1:4], held, column)
     return replace(
         found,
         queries=found.queries[kept],
@@ -274,13 +339,15 @@ def _held(found: Candidates, stands_for: NDArray[np.float32]) -> Candidates:
         value=value,
         label=found.label[held],
         stands_for=stands_for[held],
+        ids=found.ids[column >= 0],
     )
 
 
 def _weights(
     found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
 ) -> tuple[Weights, float]:
-    """psi and the mean loss, with sums by confidence if the settings want them."""
+    """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
+    found = discounted(found, settings.answer_discount, is_named)
     if not settings.by_confidence:
         return fit_weights(found, settings, rng)
     summed = with_sums(found, settings.weight_decay, is_named)

@@ -169,7 +169,7 @@ def sampled_candidates(
     stands_for = np.zeros(len(label), np.float32)
 
     def score(c: int) -> float:
-        return sum(guess[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value))
+        return float(sum(guess[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value)))
 
     for q in range(len(query_ptr) - 1):
         candidates = range(query_ptr[q], query_ptr[q + 1])

@@ -15,7 +15,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +40,8 @@ CONSTANTS, NO_CHAIN, NO_BODY = (
     "no body",
 )
 UNKNOWN = "an entity that the dataset does not have"
+LARGEST = 1 << 63  # figures are below
+
 _LINE = re.compile(r"\d+\t\d+\t[^\t]*\t")
 _ARROW = re.compile(r" <=(?: |$)")
 _ATOM = re.compile(r"(.*)\(([A-Z]),([A-Z])\)", re.DOTALL)
@@ -175,8 +176,8 @@ def _number(kind: type[Any], text: str, name: str, place: str) -> Any:
         value = kind(text)
     except ValueError:
         value = -1
-    if not (isfinite(value) and value >= 0):
-        raise RuleError(f"{place}: expected a number for {name}, found {text!r}")
+    if not 0 <= value < LARGEST:  # neither NaN
+        raise RuleError(f"{place}: expected a number for {name}, found {text[:40]!r}")
     return value
 
 

@@ -18,7 +18,7 @@ from rnnlogic.rules.rule import Rule, format_rule, rule_label
 from rnnlogic.rules.ruleset import parse_lines
 from rnnlogic.rules.table import RuleTable
 
-_NAME, _NUMBER = "|".join(FIGURES), r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
+_NAME, _NUMBER = "|".join(FIGURES), r"\d{1,19}(?:\.\d{1,20})?(?:e-\d{1,3}|e\+?\d{1,2})?"
 _FIGURE = re.compile(f"({_NAME})=({_NUMBER})")
 # A quoted name ends with its quote, so nothing but a comment matches at the end of a line that holds a rule.
 _COMMENT = re.compile(rf"\s#(?:\s+(?:{_NAME})=(?:{_NUMBER}))+\s*$")
