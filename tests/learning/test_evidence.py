@@ -94,6 +94,18 @@ def test_the_choice_leaves_the_better_settings(tmp_path):
     assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
 
 
+def test_weights_by_confidence_are_chosen_where_they_are_better(fitted):
+    model, _ = fitted
+    data, notes = model.dataset, []
+    config = override(tiny_config(), ["choice.confidence=true", "choice.facts=20"])
+    rules = model.learned.rules.filter(~model.learned.rules.are_evidence)
+    task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
+    chosen = chosen_config(task, predictor_class("rnnlogic"), Banned((), data.vocab))
+    (tried,) = [figures["tried"] for figures in notes]
+    assert set(tried) == {"chains, 100", "chains, 100, by confidence"}
+    assert chosen.predictor.by_confidence == (tried["chains, 100, by confidence"] > tried["chains, 100"])
+
+
 @pytest.mark.parametrize("is_late", [False, True])
 def test_only_chains_are_used_where_validation_facts_cannot_tell(fitted, is_late):
     model, _ = fitted

@@ -105,14 +105,14 @@ class _Trial(NamedTuple):
 def chosen_config(
     task: Task, predictor: type[Predictor], banned: Banned, constants: RuleSet = NO_RULES
 ) -> Config:
-    """The settings with the evidence and the weight decay that are best on validation facts.
+    """The settings with the evidence, the weights and the weight decay that are best on validation facts.
 
     Where these cannot tell, because there are none or no time is left to ask them, only chains are used.
     """
     config, started = task.config, time.perf_counter()
     choice = config.choice
     is_open = choice.evidence and bool(config.evidence.switches)
-    if not is_open and not choice.weight_decay:
+    if not is_open and not choice.confidence and not choice.weight_decay:
         return config
     if not len(task.dataset.valid):
         return _without(config, ALL) if is_open else config
@@ -123,6 +123,9 @@ def chosen_config(
     if is_open:
         config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
         config = config if len(tried) > 1 else _without(config, ALL)
+    if choice.confidence:
+        ways = [changed(config, {"predictor": {"by_confidence": on}}) for on in (False, True)]
+        config = _best(trial, config, ways, tried)
     if choice.weight_decay:
         usual = config.predictor.weight_decay
         decays = [changed(config, {"predictor": {"weight_decay": usual * f}}) for f in choice.factors]
@@ -161,7 +164,9 @@ def _without(config: Config, off: tuple[str, ...]) -> Config:
 
 
 def _name(config: Config) -> str:
-    return f"{'+'.join(sorted(config.evidence.switches)) or 'chains'}, {config.predictor.weight_decay:g}"
+    kinds = "+".join(sorted(config.evidence.switches)) or "chains"
+    way = ", by confidence" if config.predictor.by_confidence else ""
+    return f"{kinds}, {config.predictor.weight_decay:g}{way}"
 
 
 def _trial(task: Task, predictor: type[Predictor], banned: Banned, constants: RuleSet) -> _Trial:

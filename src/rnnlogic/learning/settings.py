@@ -46,6 +46,7 @@ class ChoiceSettings(Settings):
     """What a fit chooses on validation facts before it learns the final weights."""
 
     evidence: bool = Field(True, description="Which kinds of evidence besides chains to use, of those wanted")
+    confidence: bool = Field(False, description="Whether to learn weights by confidence, too")
     weight_decay: bool = Field(False, description="The weight decay: the given one, or times a factor")
     factors: tuple[float, ...] = Field((1.0, 0.1, 0.01), min_length=1, description="Factors tried on it")
     facts: int = Field(1000, ge=1, description="Validation facts asked for each choice, at most")
