@@ -7,8 +7,10 @@ import pytest
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.learning.preliminary import STAGE
+from rnnlogic.learning.preliminary import STAGE, with_first_rules
 from rnnlogic.model import RNNLogic
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet, pack_rules
 from rnnlogic.runs.folder import Run
 from tests.family import fake_learn, family, family_facts, tiny_config
 
@@ -99,3 +101,10 @@ def test_results_become_frames(stopped):
     assert list(stopped.complete("parent", most=2).to_polars()["relation"]) == ["parent"] * 2
     with pytest.raises(RNNLogicError, match="either head or tail"):
         stopped.predict("grandpa0", "parent", tail="child0_0")
+
+
+def test_relations_that_mining_had_no_time_for_keep_the_first_rules():
+    seen = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (2,)), Rule(3, (1, 1))])
+    mined = RuleSet.from_rules([Rule(0, (4,))])
+    assert list(with_first_rules(pack_rules(seen), mined)) == [Rule(0, (4,)), Rule(3, (1, 1))]
+    assert with_first_rules(None, mined) == mined

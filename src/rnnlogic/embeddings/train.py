@@ -206,6 +206,8 @@ def _run_to_next_mark(
 
 def _end_of_steps(training: Training, most_seconds: float) -> float:
     """When to stop, so that an evaluation ends in time; how long that takes is known after the first."""
+    if most_seconds == math.inf:
+        return math.inf
     measured = training.history[-1].get("evaluation", 0.0) if training.history else EVALUATION * most_seconds
     return most_seconds - measured
 

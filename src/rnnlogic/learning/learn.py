@@ -211,12 +211,11 @@ class _Job:
     def mined_rules(self) -> Arrays:
         """The best mined rules and the pinned ones, without log-probabilities."""
         mined, quality, _ = self.mine()
-        first = self.store.load(FIRST) if self.budget.is_limited else None
-        mined, quality = with_first_rules(first, mined, quality, self.config.mine.smoothing)
         relations = max(len(mined.head_relations()), 1)
         affordable = int(min(RULES_PER_SECOND * self.budget.left / relations, 1 << 30))
         number = min(self.config.final.rules, max(LEAST_RULES, affordable))
-        best = mined[best_per_head(mined, quality, number)]
+        first, ids = self.store.load(FIRST), best_per_head(mined, quality, number)
+        best = with_first_rules(first if self.budget.is_limited else None, mined[ids])
         unknown = np.full(len(best), np.nan)
         rules, log_prior = self.edits.with_pinned(best, unknown, lambda more: np.full(len(more), np.nan))
         return pack_rules(rules) | {"log_prior": log_prior}
@@ -251,14 +250,15 @@ class _Job:
                 partial(self.progress, "mine"),
                 budget,
             )
-            if not statistics.support.any() and not budget.is_over:
+            is_cut = budget.is_over or (budget.is_limited and not statistics.support.any())
+            if not statistics.support.any() and not is_cut:
                 raise RNNLogicError(
                     "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
                     "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"
                 )
             quality = statistics.quality(self.config.mine.smoothing)
             saved = pack_rules(rules) | {"quality": quality, "joined": joined}
-            saved |= {"is_cut": np.array(True)} if budget.is_over else {}
+            saved |= {"is_cut": np.array(True)} if is_cut else {}
             self.note("mined", started, rules=len(rules), budget=cuts_in_words(statistics.cuts))
             self.store.save("mined", saved)
         return unpack_rules(saved), saved["quality"], "is_cut" in saved

@@ -72,16 +72,12 @@ def preliminary(
     return Learned(predictor, np.full(len(rules), np.nan), statistics.support, statistics.confidence)
 
 
-def with_first_rules(
-    first: Arrays | None, rules: RuleSet, quality: NDArray[np.float64], smoothing: float
-) -> tuple[RuleSet, NDArray[np.float64]]:
-    """Rules and their quality [n], and what else a first look found: it saw all relations."""
+def with_first_rules(first: Arrays | None, rules: RuleSet) -> RuleSet:
+    """Rules, and those of a first look for relations that have none: it saw all relations."""
     if first is None:
-        return rules, quality
-    seen, support = unpack_rules(first), first["support"]
-    known = support / (support / np.maximum(first["confidence"], 1e-9) + smoothing)
-    is_new = np.array([rule not in rules for rule in seen], bool)
-    return rules | seen, np.append(quality, known[is_new])
+        return rules
+    seen = unpack_rules(first)
+    return rules | seen.filter(~np.isin(seen.heads, rules.heads))
 
 
 def _completed(
