@@ -42,7 +42,7 @@ class LogLinearSettings(Settings):
         20_000_000, ge=1000, description="(query, entity, rule) results held at once per relation, at most"
     )
     candidates_per_query: int = Field(
-        200,
+        1000,
         ge=4,
         description="Candidates that weights are learned from, at most: the answer, the best others by a "
         "first guess, and a sample that stands for the rest",
