@@ -132,7 +132,7 @@ def test_help_has_an_example():
 def test_embed_says_that_time_ran_out(data, folder, monkeypatch, capsys):
     arguments = ("embed", data, "-o", folder, *QUICK, "--max-minutes", "0.000001")
     assert run(*arguments, monkeypatch=monkeypatch) == 0
-    assert "Time ran out: training stopped after 1 of " in capsys.readouterr().out
+    assert "Time ran out: training stopped after 0 of " in capsys.readouterr().out
     assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0  # and says so again
     told = json.loads(capsys.readouterr().out)
     assert told["ran_out_of_time"]

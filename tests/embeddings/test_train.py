@@ -1,6 +1,7 @@
 """Training: it learns, it does not depend on threads, and it resumes where it was stopped."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from rnnlogic.embeddings.files import EmbeddingError, read_about
 from rnnlogic.embeddings.fit import fit
 from rnnlogic.embeddings.methods import method_of
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.embeddings.train import learning_rate
+from rnnlogic.embeddings.train import Training, _end_of_steps, learning_rate
 from rnnlogic.embeddings.train import train as train_by
 from rnnlogic.evaluation.evaluate import evaluate
 from tests.embeddings.conftest import TINY
@@ -128,3 +129,11 @@ def test_schedules():
     assert learning_rate(TINY, 0, 10) == 0.05
     assert learning_rate(TINY, 5, 10) == pytest.approx(0.025)
     assert 0 < learning_rate(TINY, 9, 10) < 0.003
+
+
+def test_steps_end_in_time_for_an_evaluation():
+    training = Training(parameters=None)
+    assert _end_of_steps(training, math.inf) == math.inf
+    assert _end_of_steps(training, 100.0) == 85.0  # how long it takes is not known yet
+    training.history.append({"step": 1, "seconds": 2.0, "evaluation": 4.0, "valid_mrr": 0.1})
+    assert _end_of_steps(training, 100.0) == 96.0
