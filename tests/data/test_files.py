@@ -300,3 +300,9 @@ def test_a_damaged_member_of_a_zip_is_named(tmp_path, place):
     path.write_bytes(data)
     with pytest.raises(DataError, match=r"my\.zip/facts\.tsv.*zip file"):
         load_dataset(path)
+
+
+@pytest.mark.parametrize("name", ["", "//facts.tsv", "/facts.tsv", "data//facts.tsv"])
+def test_names_in_a_zip_that_are_no_paths_are_refused(tmp_path, name):
+    with pytest.raises(DataError, match="holds a name that is no path"):
+        load_dataset(archive(tmp_path / "my.zip", {name: TSV}))
