@@ -300,3 +300,16 @@ def test_a_damaged_member_of_a_zip_is_named(tmp_path, place):
     path.write_bytes(data)
     with pytest.raises(DataError, match=r"my\.zip/facts\.tsv.*zip file"):
         load_dataset(path)
+
+
+@pytest.mark.parametrize("name", ["//facts.tsv", "/facts.tsv", "data//facts.tsv"])
+def test_names_in_a_zip_that_are_no_paths_are_refused(tmp_path, name):
+    with pytest.raises(DataError, match="holds a name that is no path"):
+        load_dataset(archive(tmp_path / "my.zip", {name: TSV}))
+
+
+def test_a_zip_with_an_empty_name_is_refused(tmp_path, monkeypatch):
+    path = archive(tmp_path / "my.zip", {"facts.tsv": TSV})
+    monkeypatch.setattr(zipfile.ZipFile, "namelist", lambda _: [""])  # as a damaged directory gives it
+    with pytest.raises(DataError, match="holds a name that is no path: ''"):
+        load_dataset(path)

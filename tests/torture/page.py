@@ -15,6 +15,7 @@ def page(results: dict) -> str:
     rows = [f"| `{name}` | {value:,} | `{PREFIX}{name.upper()}` |" for name, value in LIMITS.items()]
     limits = "\n".join(["| limit | default | variable |", "|---|---|---|", *rows])
     about = {key: results[key] for key in ("minutes", "seed", "python", "workers", "cpu_seconds")}
+    about["note"] = results.get("note", "")  # if it was no whole campaign
     return TEXT.read_text(encoding="utf-8").format(limits=limits, table=table(results["rows"]), **about)
 
 

@@ -107,7 +107,11 @@ def packed_size(place: zipfile.Path | StandardInput) -> int:
 def zip_root(path: Path) -> zipfile.Path:
     """The top of a zip archive, below folders that hold nothing but one folder."""
     try:
-        root = zipfile.Path(zipfile.ZipFile(path))
+        archive = zipfile.ZipFile(path)
+        odd = next((n for n in archive.namelist() if not n or n.startswith("/") or "//" in n), None)
+        if odd is not None:  # we, or zipfile.Path (CVE-2024-8088), would look for its folder forever
+            raise DataError(f"the zip file holds a name that is no path: {odd[:80]!r}", path)
+        root = zipfile.Path(archive)
     except (zipfile.BadZipFile, OSError, NotImplementedError, ValueError) as problem:
         raise DataError(f"the zip file cannot be read ({problem})", path) from None
     while len(inside := visible(root)) == 1 and inside[0].is_dir():
