@@ -34,6 +34,12 @@ TINY = {
     "em.predictor_steps": 5,
     "final.rules": 20,
     "compact.enabled": "false",
+    "evidence.negative_evidence": "off",
+    "evidence.constants": "false",
+    "evidence.prior": "false",
+    "choice.rules": "[]",
+    "choice.confidence": "false",
+    "choice.weight_decay": "false",
 }
 
 

@@ -16,7 +16,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.compact.compact import compact_paths
 from rnnlogic.learning.compact.levels import frontier, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.evidence import chosen_config
+from rnnlogic.learning.evidence import NO_RULES, best_chains, chosen_config
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, edits_of
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
@@ -94,16 +94,43 @@ def test_the_choice_leaves_the_better_settings(tmp_path):
     assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
 
 
+def chosen(task, rank=None):
+    """What a task's validation facts choose."""
+    rank = np.zeros(len(task.rules)) if rank is None else rank
+    return chosen_config(
+        task, predictor_class(task.config.variant), Banned((), task.dataset.vocab), NO_RULES, rank
+    )
+
+
+def test_fewer_rules_are_chosen_where_they_are_better(fitted):
+    model, _ = fitted
+    data, notes = model.dataset, []
+    settings = ["choice.rules=[1.0,0.2]", "final.rules=10", "choice.facts=20"]
+    config = override(tiny_config(), settings)
+    rules = model.learned.rules.filter(~model.learned.rules.are_evidence)
+    task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
+    rank = -np.arange(len(rules), dtype=float)
+    rank[-1] = np.nan  # pinned
+    best = chosen(task, rank)
+    (tried,) = [figures["tried"] for figures in notes]
+    assert set(tried) == {"chains, 10 rules, 100", "chains, 2 rules, 100"}
+    assert tried[f"chains, {best.final.rules} rules, 100"] == max(tried.values())
+    few = best_chains(rules, rank, override(config, ["final.rules=2"]))
+    assert len(rules) - 1 in few
+    assert np.bincount(rules.heads[few]).max() <= 3
+    assert set(few[:2]) == set(rules.by_head(int(rules.heads[0]))[:2])
+
+
 def test_weights_by_confidence_are_chosen_where_they_are_better(fitted):
     model, _ = fitted
     data, notes = model.dataset, []
     config = override(tiny_config(), ["choice.confidence=true", "choice.facts=20"])
     rules = model.learned.rules.filter(~model.learned.rules.are_evidence)
     task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
-    chosen = chosen_config(task, predictor_class("rnnlogic"), Banned((), data.vocab))
+    best = chosen(task)
     (tried,) = [figures["tried"] for figures in notes]
     assert set(tried) == {"chains, 100", "chains, 100, by confidence"}
-    assert chosen.predictor.by_confidence == (tried["chains, 100, by confidence"] > tried["chains, 100"])
+    assert best.predictor.by_confidence == (tried["chains, 100, by confidence"] > tried["chains, 100"])
 
 
 @pytest.mark.parametrize("is_late", [False, True])
@@ -115,7 +142,7 @@ def test_only_chains_are_used_where_validation_facts_cannot_tell(fitted, is_late
     cuts = []
     budget = Budget(0.0, lambda *cut: cuts.append(cut)) if is_late else UNLIMITED
     task = Task(data, model.learned.rules, config, 1, budget=budget)
-    assert not chosen_config(task, predictor_class("rnnlogic"), Banned((), data.vocab)).evidence.switches
+    assert not chosen(task).evidence.switches
     assert [stage for stage, _ in cuts] == ["choice"] * is_late
 
 

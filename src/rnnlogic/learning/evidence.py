@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rnnlogic.base.budget import UNLIMITED, TimeIsUp
 from rnnlogic.base.types import Queries
@@ -17,6 +18,7 @@ from rnnlogic.config import Config, changed
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.evaluation.evaluate import reciprocal_ranks
 from rnnlogic.mining.constants import mine_constants
+from rnnlogic.mining.mine import best_per_head
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import Predictor, Task
 from rnnlogic.predictors.loglinear.fit import Variant, solve_variants
@@ -49,19 +51,36 @@ def evidence_rules(graph: Graph, config: Config, banned: Banned, constants: Rule
     return named | constants if config.evidence.constant_rules else named
 
 
-def with_evidence(task: Task, predictor: type[Predictor], banned: Banned) -> Task:
-    """The task with the evidence and the weight decay that are best on validation facts."""
+def with_evidence(
+    task: Task, predictor: type[Predictor], banned: Banned, rank: NDArray[np.float64]
+) -> tuple[Task, NDArray[np.int64]]:
+    """The task with the rules, evidence and weight decay that are best on validation facts.
+
+    `rank` [rules] is high for good rules, and nan for those that stay. Returns also which rules did.
+    """
     if not predictor.uses_evidence:
-        return task
+        return task, np.arange(len(task.rules))
     graph, wanted = task.dataset.graph("train"), task.config.evidence.constant_rules
     constants = NO_RULES
     if wanted and predictor.uses_constants:
         started = time.perf_counter()
         constants = mine_constants(graph, wanted, banned, task.threads)
         task.note("constants", started, rules=len(constants))
-    config = chosen_config(task, predictor, banned, constants)
-    rules = task.rules | evidence_rules(graph, config, banned, constants)
-    return replace(task, rules=rules, config=config)
+    config = chosen_config(task, predictor, banned, constants, rank)
+    kept = best_chains(task.rules, rank, config)
+    rules = task.rules[kept] | evidence_rules(graph, config, banned, constants)
+    return replace(task, rules=rules, config=config), kept
+
+
+def best_chains(rules: RuleSet, rank: NDArray[np.float64], config: Config) -> NDArray[np.int64]:
+    """The best rules of each relation, if fewer may do, and all without a rank; in order."""
+    if not config.choice.rules:
+        return np.arange(len(rules))
+    always = np.isnan(rank)
+    return np.union1d(
+        np.flatnonzero(always),
+        best_per_head(rules, np.where(always, -np.inf, rank), config.final.rules),
+    )
 
 
 class _Trial(NamedTuple):
@@ -73,16 +92,21 @@ class _Trial(NamedTuple):
     facts: Triples  # validation facts
     queries: Queries  # training queries of their relations
     constants: RuleSet  # mined rules with constants
+    rank: NDArray[np.float64]  # of the task's rules
+
+    def rules(self, config: Config) -> RuleSet:
+        """The rules that the settings want."""
+        chains = self.task.rules[best_chains(self.task.rules, self.rank, config)]
+        graph = self.task.dataset.graph("train")
+        return chains | evidence_rules(graph, config, self.banned, self.constants)
 
     def scores(self, configs: list[Config]) -> list[float]:
         """Mean reciprocal rank of the validation answers with each of some settings.
 
         All hide the same of training queries, and have what the first has, or less.
         """
-        graph, task = self.task.dataset.graph("train"), self.task
-        asked = np.unique(self.queries[:, 1])
-        sets = [task.rules | evidence_rules(graph, one, self.banned, self.constants) for one in configs]
-        sets = [rules.filter(np.isin(rules.heads, asked)) for rules in sets]
+        task, asked = self.task, np.unique(self.queries[:, 1])
+        sets = [rules.filter(np.isin(rules.heads, asked)) for rules in map(self.rules, configs)]
         every = sets[0]
         for rules in sets[1:]:
             every = every | rules
@@ -103,26 +127,33 @@ class _Trial(NamedTuple):
 
 
 def chosen_config(
-    task: Task, predictor: type[Predictor], banned: Banned, constants: RuleSet = NO_RULES
+    task: Task,
+    predictor: type[Predictor],
+    banned: Banned,
+    constants: RuleSet,
+    rank: NDArray[np.float64],
 ) -> Config:
-    """The settings with the evidence, the weights and the weight decay that are best on validation facts.
+    """The settings with the rules, evidence, weights and weight decay that are best on validation facts.
 
     Where these cannot tell, because there are none or no time is left to ask them, only chains are used.
     """
     config, started = task.config, time.perf_counter()
     choice = config.choice
     is_open = choice.evidence and bool(config.evidence.switches)
-    if not is_open and not choice.confidence and not choice.weight_decay:
+    if not is_open and not choice.rules and not choice.confidence and not choice.weight_decay:
         return config
     if not len(task.dataset.valid):
         return _without(config, ALL) if is_open else config
     task.progress("choice", 0, 1)
     budget = task.budget.share(SHARE)
-    trial = _trial(replace(task, budget=budget), predictor, banned, constants)
+    trial = _trial(replace(task, budget=budget), predictor, banned, constants, rank)
     tried: dict[str, float] = {}
+    numbers = [max(1, round(share * config.final.rules)) for share in choice.rules]
+    config = _best(trial, config, _with_numbers(config, numbers), tried)
     if is_open:
+        chains = _without(config, ALL)
         config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
-        config = config if len(tried) > 1 else _without(config, ALL)
+        config = config if _name(chains) in tried else chains
     if choice.confidence:
         ways = [changed(config, {"predictor": {"by_confidence": on}}) for on in (False, True)]
         config = _best(trial, config, ways, tried)
@@ -130,12 +161,15 @@ def chosen_config(
         usual = config.predictor.weight_decay
         decays = [changed(config, {"predictor": {"weight_decay": usual * f}}) for f in choice.factors]
         config = _best(trial, config, decays, tried)
+        config = _best(trial, config, _with_numbers(config, numbers), tried)  # the best number depends on it
     task.note("choice", started, facts=len(trial.facts), tried=tried, chosen=_name(config))
     return config
 
 
 def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str, float]) -> Config:
     """The option with the highest mean reciprocal rank, of those that there is time for."""
+    if len(options) == 1:
+        return options[0]
     budget, new = trial.task.budget, {_name(one): one for one in options if _name(one) not in tried}
     for group in _groups(list(new.values()), together=not budget.is_limited):
         try:
@@ -148,6 +182,11 @@ def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str,
             budget.cut("choice", f"not all was tried: {_name(best)}")
             return best
     return max(options, key=lambda one: tried[_name(one)])
+
+
+def _with_numbers(config: Config, numbers: list[int]) -> list[Config]:
+    """The settings with each number of rules; just these if there are none."""
+    return [changed(config, {"final": {"rules": n}}) for n in numbers] or [config]
 
 
 def _groups(options: list[Config], together: bool) -> list[list[Config]]:
@@ -166,10 +205,17 @@ def _without(config: Config, off: tuple[str, ...]) -> Config:
 def _name(config: Config) -> str:
     kinds = "+".join(sorted(config.evidence.switches)) or "chains"
     way = ", by confidence" if config.predictor.by_confidence else ""
-    return f"{kinds}, {config.predictor.weight_decay:g}{way}"
+    number = f", {config.final.rules} rules" if config.choice.rules else ""
+    return f"{kinds}{number}, {config.predictor.weight_decay:g}{way}"
 
 
-def _trial(task: Task, predictor: type[Predictor], banned: Banned, constants: RuleSet) -> _Trial:
+def _trial(
+    task: Task,
+    predictor: type[Predictor],
+    banned: Banned,
+    constants: RuleSet,
+    rank: NDArray[np.float64],
+) -> _Trial:
     """Random relations that have enough validation facts together, and their training queries."""
     choice, dataset = task.config.choice, task.dataset
     rng, number = np.random.default_rng(task.config.seed), dataset.vocab.num_relations
@@ -181,4 +227,4 @@ def _trial(task: Task, predictor: type[Predictor], banned: Banned, constants: Ru
     asked = asked[np.sort(rng.permutation(len(asked))[: choice.facts])]
     queries = training_queries(dataset.graph("train"), choice.queries_per_relation, task.config.seed)
     own = queries[np.isin(queries[:, 1] % number, used)]
-    return _Trial(task, predictor, banned, asked, own, constants)
+    return _Trial(task, predictor, banned, asked, own, constants, rank)

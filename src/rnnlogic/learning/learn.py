@@ -156,9 +156,11 @@ class _Job:
         config, graph = self.config, self.dataset.graph("train")
         task = self.task(rules)
         if config.generate:
-            task = with_evidence(task, self.predictor, self.edits.banned)
+            is_pinned = np.array([rule in self.edits.pinned for rule in rules], bool)
+            rank = np.where(is_pinned, np.nan, log_prior)
+            task, kept = with_evidence(task, self.predictor, self.edits.banned, rank)
             task = replace(task, rules=task.rules | self.edits.constants)
-            log_prior = np.append(log_prior, np.full(len(task.rules) - len(rules), np.nan))
+            log_prior = np.append(log_prior[kept], np.full(len(task.rules) - len(kept), np.nan))
         started, rules = time.perf_counter(), task.rules
         predictor = self.predictor.fit(task)
         self.note("weights", started, rules=len(rules))

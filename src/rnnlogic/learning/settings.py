@@ -45,6 +45,9 @@ class EMSettings(Settings):
 class ChoiceSettings(Settings):
     """What a fit chooses on validation facts before it learns the final weights."""
 
+    rules: tuple[float, ...] = Field(
+        (), description="How many of the best rules to use: shares of them that are tried; none: all are used"
+    )
     evidence: bool = Field(True, description="Which kinds of evidence besides chains to use, of those wanted")
     confidence: bool = Field(False, description="Whether to learn weights by confidence, too")
     weight_decay: bool = Field(False, description="The weight decay: the given one, or times a factor")

@@ -15,6 +15,7 @@ from rnnlogic.learning.compact.settings import CompactSettings
 from rnnlogic.learning.compact.types import Floats, Ids, Imitation
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
+FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
 
 
@@ -57,7 +58,8 @@ def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit:
         cost = float(penalty @ (parts[:size] + parts[size:]))
         return loss + cost, np.concatenate([gradient + penalty, penalty - gradient])
 
-    limits = {"maxiter": fit.steps, "maxfun": fit.steps, "ftol": FTOL, "gtol": 1e-7, "maxcor": 20}
+    ftol = FINE_FTOL if problem.rest.any() else FTOL
+    limits = {"maxiter": fit.steps, "maxfun": fit.steps, "ftol": ftol, "gtol": 1e-7, "maxcor": 20}
     if fit.nonnegative:
 
         def of_positive(weights: Floats) -> tuple[float, Floats]:
