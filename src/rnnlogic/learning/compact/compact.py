@@ -93,10 +93,9 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
     is_pinned = teacher.pinned[ids]
     if not len(ids) or not len(teacher.graph.edges(relation)[0]):
         return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))
-    asked = questions(teacher, relation)
+    heads, hidden, asked = questions(teacher, relation)
     most = settings.results_per_relation, settings.candidates_per_query
-    everything = np.ones(len(ids), bool)
-    grounded = grounded_heads(grounder, relation, asked.heads, teacher, everything, asked.hidden, *most)
+    grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
     is_new = unlike_others(teacher, grounder, relation, grounded)
     problem = imitation(teacher, asked, grounded)
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)

@@ -178,16 +178,6 @@ def query_of(query_ptr: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.repeat(np.arange(len(query_ptr) - 1), np.diff(query_ptr))
 
 
-def candidate_of(grounded: Grounded, query: Ids, answers: NDArray[np.int32]) -> Ids:
-    """Which candidate each query's answer [a] is; -1 if none."""
-    width = int(max(grounded.entity.max(initial=0), answers.max(initial=0))) + 1
-    keys = query_of(grounded.query_ptr) * width + grounded.entity  # ascending
-    wanted = query * width + answers
-    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), bool)
-    return np.where(found, place, -1)
-
-
 def known_candidates(graph: Graph, relation: int, grounded: Grounded) -> NDArray[np.bool_]:
     """Which candidates [c] are answers by the facts of a graph."""
     heads = grounded.heads[query_of(grounded.query_ptr)].astype(np.int64)

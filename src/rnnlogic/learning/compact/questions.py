@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.learning.compact.ground import candidate_of, query_of
+from rnnlogic.learning.compact.ground import query_of
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Imitation, Teacher
 
 
@@ -56,20 +56,12 @@ def head_weights(teacher: Teacher, relation: int, heads: NDArray[np.int32]) -> F
     return teacher.settings.unasked + np.sqrt(facts[heads])
 
 
-def imitation(teacher: Teacher, asked: Questions, grounded: Grounded) -> Imitation:
-    """What the student learns: the full model's distribution over candidates, none of them known already.
-
-    Where training facts are hidden, the right answer is known, and is a share of what the student learns.
-    """
-    weights = asked.weights
+def imitation(teacher: Teacher, weights: Floats, grounded: Grounded) -> Imitation:
+    """What the student learns: the full model's distribution over candidates, none of them known already."""
     query, many = query_of(grounded.query_ptr), grounded.stands_for
     weights = np.where(np.diff(grounded.query_ptr) < 2, 0.0, weights[: len(grounded.heads)])  # 1: trivial
     weights /= max(weights.sum(), 1e-300)
     share = softmax(grounded.query_ptr, teacher.settings.temperature * grounded.score + np.log(many))
-    right = candidate_of(grounded, np.arange(len(grounded.heads)), asked.hidden[: len(grounded.heads)])
-    truth = np.where(right < 0, 0.0, teacher.settings.truth)
-    share *= 1 - truth[query]
-    share[right[right >= 0]] += teacher.settings.truth
     return Imitation(grounded.query_ptr, share * weights[query], many, grounded.rest, grounded.columns)
 
 

@@ -22,12 +22,6 @@ class CompactSettings(Settings):
     temperature: float = Field(
         2.0, gt=0, description="The student imitates softmax(temperature * full score)"
     )
-    truth: float = Field(
-        0.0,
-        ge=0,
-        le=1,
-        description="Share of the right answer in what the student imitates, where it is known",
-    )
     unasked: float = Field(0.3, gt=0, description="Weight of a head without facts; with n facts sqrt(n) more")
     sparsity: tuple[float, ...] = Field(
         (0.04, 0.02, 0.01, 0.005, 0.0025, 0.00125), min_length=1, description="L1 penalties tried in turn"

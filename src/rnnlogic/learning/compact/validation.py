@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.learning.compact.ground import candidate_of, grounded_heads, known_candidates
+from rnnlogic.learning.compact.ground import grounded_heads, known_candidates, query_of
 from rnnlogic.learning.compact.kernels import add_scores, mark_reached, rank_queries
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.rules.evidence import makes_candidates
@@ -58,7 +58,7 @@ class _Judge:
         self._teacher, self._relation, self._grounded = teacher, relation, grounded
         self._query, self._answers = query, answers
         self._known = known_candidates(teacher.known, relation, grounded)
-        self._candidate = candidate_of(grounded, query, answers)
+        self._candidate = _candidate_of(grounded, query, answers)
         known_answers = [len(teacher.known.neighbours(int(h), relation)) for h in grounded.heads]
         self._unknown = teacher.graph.num_entities - np.array(known_answers, np.int64)[query] + 1
 
@@ -98,3 +98,13 @@ class _Judge:
                 better[asked] = (row > wanted).sum(axis=1)
                 tied[asked] = (row == wanted).sum(axis=1) + 1  # the answer itself is known, too
         return places
+
+
+def _candidate_of(grounded: Grounded, query: Ids, answers: NDArray[np.int32]) -> Ids:
+    """Which candidate each query's answer [a] is; -1 if none."""
+    width = int(max(grounded.entity.max(initial=0), answers.max(initial=0))) + 1
+    keys = query_of(grounded.query_ptr) * width + grounded.entity  # ascending
+    wanted = query * width + answers
+    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), bool)
+    return np.where(found, place, -1)
