@@ -259,7 +259,9 @@ def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, caps
     assert Run.exists(tmp_path / "run")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="/dev/full, a disk that is always full, is a device of Linux only"
+)
 def test_a_full_disk_under_the_output(whole):
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "rnnlogic", "rules", str(whole)]
