@@ -59,7 +59,8 @@ def ours(work: Work, settings: PlusSettings) -> tuple[float, list[float]]:
     """Seconds of a pass over the queries, and the losses."""
     learned = work.learned
     values = RuleValues(learned.rules, learned.feature)
-    examples = Examples(work.graph, learned.weights, values, settings, seed=0)
+    no_facts = np.empty((0, 3), np.int32)
+    examples = Examples(work.graph, learned.weights, values, settings, seed=0, valid=no_facts)
     network = new_network(work)
     optimizer = Optimizer(network, [], settings, threads=1, seed=0)
     grounder = Grounder(work.graph, learned.rules, threads=1)

@@ -10,7 +10,7 @@ import pytest
 import rnnlogic as rl
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RuleError
-from rnnlogic.config import override
+from rnnlogic.config import changed, override
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.compact.compact import compact_paths
@@ -23,7 +23,7 @@ from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import Task, predictor_class
 from rnnlogic.rules.constants import CONSTANT, constants_of, has_constants
-from rnnlogic.rules.evidence import IDS
+from rnnlogic.rules.evidence import IDS, is_evidence
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import format_rule, parse_rule
 from tests.family import family, family_facts, tiny_config
@@ -67,6 +67,25 @@ def test_a_loaded_model_answers_as_the_fitted_one(fitted):
     ]
 
 
+@pytest.mark.parametrize("vectors", ["lstm", "embedding"])
+def test_a_network_reads_the_evidence_of_a_run(fitted, vectors, tmp_path):
+    of_run, run = fitted
+    plus = {"rule_vectors": vectors, "epochs": 1, "queries_per_relation": 20}
+    config = changed(tiny_config(), {"variant": "plus", "plus": plus})
+    model = rl.RNNLogic(config).fit(family(), run=tmp_path / "plus", rules=str(run))
+    chains_and_evidence = of_run.learned.rules.filter(~of_run.learned.rules.have_constants)
+    assert model.learned.rules == chains_and_evidence
+    assert chains_and_evidence.are_evidence.any()
+    again, graph = rl.RNNLogic.load(tmp_path / "plus"), family().graph("train")
+    heads, relations = np.arange(6, dtype=np.int32), np.zeros(6, np.int32)
+    scores = model.scorer.score(graph, heads, relations)
+    np.testing.assert_array_equal(again.scorer.score(graph, heads, relations), scores)
+    head, relation, tail = model.dataset.train[0].tolist()
+    vocab = model.dataset.vocab
+    told = model.explain(vocab.entities[head], vocab.relations[relation], vocab.entities[tail])
+    assert any(is_evidence(rule.chain.body) for rule in told.contributions)
+
+
 def test_explanations_with_evidence_sum_to_the_score(fitted):
     model, _ = fitted
     vocab, told = model.dataset.vocab, []
@@ -77,6 +96,18 @@ def test_explanations_with_evidence_sum_to_the_score(fitted):
             told += [line for rule in one.contributions for line in rule.because]
             assert "\n".join(one.lines(everything=True))
     assert any("<-" in line and " of " in line for line in told), "rules with constants are shown"
+
+
+def test_the_choice_asks_how_long_bodies_may_be(tmp_path):
+    asked = ["choice.lengths=[1,2,5]", "choice.facts=20", "em.rounds=1"]
+    model = rl.RNNLogic(override(tiny_config(), asked)).fit(family(), run=tmp_path / "run")
+    records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").open()]
+    (choice,) = [record for record in records if record["stage"] == "choice"]
+    lengths = {name: int(name.split("length ")[1].split(",")[0]) for name in choice["tried"]}
+    longest = model.config.max_length
+    assert set(lengths.values()) == {1, 2, longest} - {k for k in (1, 2) if k > longest}
+    assert choice["tried"][choice["chosen"]] == max(choice["tried"].values())
+    assert model.learned.rules.lengths.max() <= lengths[choice["chosen"]]
 
 
 def test_the_choice_leaves_the_better_settings(tmp_path):

@@ -1,13 +1,13 @@
-"""Evidence besides chain rules in a fit: which kinds pay, and how strongly weights are held back.
+"""What a fit chooses before it learns final weights: evidence besides chains, rules, weight decay.
 
-Both are chosen on validation facts: for the relations of some of them, weights are learned once per choice.
+All is chosen on validation facts: for the relations of some of them, weights are learned once per choice.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from rnnlogic.rules.ruleset import RuleSet
 
 NO_RULES = RuleSet.from_rules([])
 SHARE = 0.3  # of the time for weights, under a budget
+PASSES = 2  # over all that is chosen: the best of one thing depends on the others
+CHAINS = "chains"
+Values = dict[str, Any]
 # What may be switched off, tried in this order; what is off in the settings stays off.
 ALL = "negative_evidence", "constants", "prior", "constant_rules"
 FEWER = (
@@ -73,14 +76,13 @@ def with_evidence(
 
 
 def best_chains(rules: RuleSet, rank: NDArray[np.float64], config: Config) -> NDArray[np.int64]:
-    """The best rules of each relation, if fewer may do, and all without a rank; in order."""
-    if not config.choice.rules:
-        return np.arange(len(rules))
+    """The best rules of each relation that are not too long, and all without a rank; in order."""
     always = np.isnan(rank)
-    return np.union1d(
-        np.flatnonzero(always),
-        best_per_head(rules, np.where(always, -np.inf, rank), config.final.rules),
-    )
+    short = np.flatnonzero(always | (rules.lengths <= config.max_length))
+    if not config.choice.rules:
+        return short
+    best = best_per_head(rules[short], np.where(always, -np.inf, rank)[short], config.final.rules)
+    return np.union1d(np.flatnonzero(always), short[best])
 
 
 class _Trial(NamedTuple):
@@ -138,9 +140,9 @@ def chosen_config(
     Where these cannot tell, because there are none or no time is left to ask them, only chains are used.
     """
     config, started = task.config, time.perf_counter()
-    choice = config.choice
-    is_open = choice.evidence and bool(config.evidence.switches)
-    if not is_open and not choice.rules and not choice.confidence and not choice.weight_decay:
+    is_open = config.choice.evidence and bool(config.evidence.switches)
+    axes = _axes(config)
+    if not axes:
         return config
     if not len(task.dataset.valid):
         return _without(config, ALL) if is_open else config
@@ -148,45 +150,44 @@ def chosen_config(
     budget = task.budget.share(SHARE)
     trial = _trial(replace(task, budget=budget), predictor, banned, constants, rank)
     tried: dict[str, float] = {}
-    numbers = [max(1, round(share * config.final.rules)) for share in choice.rules]
-    config = _best(trial, config, _with_numbers(config, numbers), tried)
-    if is_open:
-        chains = _without(config, ALL)
-        config = _best(trial, config, [_without(config, off) for off in FEWER], tried)
-        config = config if _name(chains) in tried else chains
-    if choice.confidence:
-        ways = [changed(config, {"predictor": {"by_confidence": on}}) for on in (False, True)]
-        config = _best(trial, config, ways, tried)
-    if choice.weight_decay:
-        usual = config.predictor.weight_decay
-        decays = [changed(config, {"predictor": {"weight_decay": usual * f}}) for f in choice.factors]
-        config = _best(trial, config, decays, tried)
-        config = _best(trial, config, _with_numbers(config, numbers), tried)  # the best number depends on it
+    try:
+        for axis in PASSES * axes:
+            config = _best(trial, [changed(config, values) for values in axis], tried)
+    except TimeIsUp:
+        if is_open and not any(name.startswith(CHAINS) for name in tried):
+            config = _without(config, ALL)
+        budget.cut("choice", f"not all was tried: {_name(config)}")
     task.note("choice", started, facts=len(trial.facts), tried=tried, chosen=_name(config))
     return config
 
 
-def _best(trial: _Trial, config: Config, options: list[Config], tried: dict[str, float]) -> Config:
-    """The option with the highest mean reciprocal rank, of those that there is time for."""
-    if len(options) == 1:
-        return options[0]
+def _axes(config: Config) -> list[list[Values]]:
+    """What is chosen, one thing after another: the values of each that are tried."""
+    choice, evidence, decay = config.choice, config.evidence, config.predictor.weight_decay
+    axes: list[list[Values]] = []
+    if choice.rules:
+        axes.append([{"final": {"rules": max(1, round(p * config.final.rules))}} for p in choice.rules])
+    if choice.lengths:
+        shorter = {length for length in choice.lengths if length < config.max_length}
+        axes.append([{"max_length": length} for length in (config.max_length, *sorted(shorter)[::-1])])
+    if choice.evidence and evidence.switches:
+        kinds = evidence.model_dump()
+        axes.append([{"evidence": kinds | _off(off)} for off in FEWER])
+    if choice.confidence:
+        axes.append([{"predictor": {"by_confidence": on}} for on in (False, True)])
+    if choice.weight_decay:
+        axes.append([{"predictor": {"weight_decay": decay * factor}} for factor in choice.factors])
+    return axes
+
+
+def _best(trial: _Trial, options: list[Config], tried: dict[str, float]) -> Config:
+    """The option with the highest mean reciprocal rank; TimeIsUp if there is no time to try them all."""
     budget, new = trial.task.budget, {_name(one): one for one in options if _name(one) not in tried}
     for group in _groups(list(new.values()), together=not budget.is_limited):
-        try:
-            budget.check()
-            with budget.enforced():
-                tried |= zip(map(_name, group), trial.scores(group), strict=True)
-        except TimeIsUp:
-            known = [one for one in options if _name(one) in tried]
-            best = max(known, key=lambda one: tried[_name(one)], default=config)
-            budget.cut("choice", f"not all was tried: {_name(best)}")
-            return best
+        budget.check()
+        with budget.enforced():
+            tried |= zip(map(_name, group), trial.scores(group), strict=True)
     return max(options, key=lambda one: tried[_name(one)])
-
-
-def _with_numbers(config: Config, numbers: list[int]) -> list[Config]:
-    """The settings with each number of rules; just these if there are none."""
-    return [changed(config, {"final": {"rules": n}}) for n in numbers] or [config]
 
 
 def _groups(options: list[Config], together: bool) -> list[list[Config]]:
@@ -198,15 +199,20 @@ def _groups(options: list[Config], together: bool) -> list[list[Config]]:
     return [group for group in (hiding, others) if group]
 
 
-def _without(config: Config, off: tuple[str, ...]) -> Config:
-    return changed(config, {"evidence": {name: OFF.get(name, False) for name in off}})
+def _off(names: tuple[str, ...]) -> Values:
+    return {name: OFF.get(name, False) for name in names}
+
+
+def _without(config: Config, names: tuple[str, ...]) -> Config:
+    return changed(config, {"evidence": _off(names)})
 
 
 def _name(config: Config) -> str:
-    kinds = "+".join(sorted(config.evidence.switches)) or "chains"
+    kinds = "+".join(sorted(config.evidence.switches)) or CHAINS
     way = ", by confidence" if config.predictor.by_confidence else ""
     number = f", {config.final.rules} rules" if config.choice.rules else ""
-    return f"{kinds}{number}, {config.predictor.weight_decay:g}{way}"
+    length = f", length {config.max_length}" if config.choice.lengths else ""
+    return f"{kinds}{number}{length}, {config.predictor.weight_decay:g}{way}"
 
 
 def _trial(

@@ -48,6 +48,9 @@ class ChoiceSettings(Settings):
     rules: tuple[float, ...] = Field(
         (), description="How many of the best rules to use: shares of them that are tried; none: all are used"
     )
+    lengths: tuple[int, ...] = Field(
+        (), description="How long bodies may be: lengths tried besides max_length; none: all are used"
+    )
     evidence: bool = Field(True, description="Which kinds of evidence besides chains to use, of those wanted")
     confidence: bool = Field(False, description="Whether to learn weights by confidence, too")
     weight_decay: bool = Field(False, description="The weight decay: the given one, or times a factor")

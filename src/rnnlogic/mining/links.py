@@ -13,8 +13,20 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.types import Queries
 from rnnlogic.data.graph import Graph, Triples
+from rnnlogic.rules.evidence import ids_of
+from rnnlogic.rules.ruleset import RuleSet
 
 SHRINKAGE = 10.0  # validation facts that the share of the whole graph counts for in that of a relation
+
+
+def hidden_of(rules: RuleSet, graph: Graph, valid: Triples, queries: Queries, seed: int) -> NDArray[np.int32]:
+    """What is hidden of each training query [n] while rules are applied to it.
+
+    Its own fact; if rules say what links between its ends mean, all of these for some queries.
+    """
+    if not np.isin(rules.body, ids_of({"negative_evidence"})).any():
+        return np.ascontiguousarray(queries[:, 2])
+    return hidden_answers(graph, valid, queries, seed)
 
 
 def hidden_answers(graph: Graph, valid: Triples, queries: Queries, seed: int) -> NDArray[np.int32]:

@@ -76,7 +76,7 @@ def test_the_right_rule_gets_the_weight(family, rules):
 
 
 def test_variants_get_the_weights_that_each_would_get_alone(family, rules):
-    data = SimpleNamespace(graph=lambda name: family)
+    data = SimpleNamespace(graph=lambda name: family, valid=np.empty((0, 3), np.int32))
     settings = LogLinearSettings(weight_decay=0.1, feature="count")
     masks = [np.array(mask) for mask in ([True, True, True], [True, False, True], [False, True, True])]
     variants = [Variant(mask, settings) for mask in masks]

@@ -21,7 +21,8 @@ LEARNED = given_rules(DATA)
 
 def batches_of(threads=1, **changes):
     settings = PlusSettings(batch_queries=4, **changes)
-    return Examples(GRAPH, LEARNED.weights, RuleValues(LEARNED.rules, "count"), settings, 0).batches(threads)
+    values = RuleValues(LEARNED.rules, "count")
+    return Examples(GRAPH, LEARNED.weights, values, settings, 0, DATA.valid).batches(threads)
 
 
 def problem_of(relation):

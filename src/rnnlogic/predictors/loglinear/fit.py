@@ -20,7 +20,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.candidates import Candidates, joined
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER
-from rnnlogic.mining.links import hidden_answers
+from rnnlogic.mining.links import hidden_of
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.confidence import with_sums
 from rnnlogic.predictors.loglinear.kernels import (
@@ -85,11 +85,10 @@ def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick =
     return solve_relations(*problem, task.threads, tick=tick, hidden=hidden)
 
 
-def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int32] | None:
-    """What is hidden of each query, if it is more than its own fact."""
-    if not values.rules.are_evidence.any() or "negative_evidence" not in task.config.evidence.switches:
-        return None
-    return hidden_answers(task.dataset.graph("train"), task.dataset.valid, queries, task.config.seed)
+def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int32]:
+    """What is hidden of each query."""
+    graph, valid = task.dataset.graph("train"), task.dataset.valid
+    return hidden_of(values.rules, graph, valid, queries, task.config.seed)
 
 
 class Variant(NamedTuple):

@@ -55,9 +55,11 @@ class PathRuleScorer(PiecePredictor):
 
     @classmethod
     def fit(cls, task: Task) -> Self:
-        """Learn the weights with phi; then choose eta on validation facts."""
+        """Learn the weights with phi, or take known ones where there is none; then choose eta."""
         timely = replace(task, budget=task.budget.share(WEIGHTS))
-        weights = learn_weights(timely, cls.values(task.rules, task.config, task.embedding))
+        values = cls.values(task.rules, task.config, task.embedding)
+        known = None if values.scores_paths else task.weights
+        weights = learn_weights(timely, values) if known is None else known
         alone = cls._of(task.rules, weights, 0.0, task.config, task.embedding)
         return replace(alone, eta=_chosen_eta(alone, task))
 
@@ -138,12 +140,13 @@ def _values(rules: RuleSet, feature: Feature, paths: PathModel | None) -> RuleVa
 
 def _chosen_eta(alone: PathRuleScorer, task: Task) -> float | NDArray[np.float64]:
     """How much of the embedding's own score is added: as given, or the best on validation facts."""
-    settings, most, started = task.config.paths, task.config.em.valid_facts, time.perf_counter()
+    settings, started = task.config.paths, time.perf_counter()
     if settings.eta is not None or not len(task.dataset.valid):
         return settings.eta or 0.0
     assert alone.embedding is not None
     tried = combinations(settings.etas, alone.embedding)
-    sums, asked = reciprocal_ranks(alone, alone.embedding, task.dataset, tried, most, task.budget)
+    asking = alone, alone.embedding, task.dataset, tried, settings.eta_facts
+    sums, asked = reciprocal_ranks(*asking, task.budget)
     mrr = sums.sum(axis=0) / max(1, asked.sum())
     task.note("eta", started, tried=tried.tolist(), valid_mrr=mrr.tolist())
     return best_etas(sums, asked, tried, settings.eta_prior if settings.per_relation_eta else np.inf)

@@ -35,6 +35,7 @@ class PathSettings(Settings):
     etas: tuple[float, ...] = Field(
         (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="Values of eta to choose from"
     )
+    eta_facts: int = Field(20_000, ge=1, description="Validation facts by which eta is chosen, at most")
     per_relation_eta: bool = Field(True, description="Choose an eta for each relation")
     eta_prior: float = Field(
         100.0,

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.executor import map_ordered
-from rnnlogic.base.types import Queries, Tick, no_tick
-from rnnlogic.data.graph import Graph
+from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.mining.links import hidden_of
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.values import RuleValues
@@ -56,6 +57,7 @@ class Examples:
     values: RuleValues
     settings: PlusSettings
     seed: int
+    valid: Triples  # tell how often links between the ends of facts are hidden
 
     def batches(self, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED) -> list[Batch]:
         """Batches of all relations that have rules; the same for any number of threads.
@@ -64,6 +66,7 @@ class Examples:
         """
         rules = self.values.rules
         queries = training_queries(self.graph, self.settings.queries_per_relation, self.seed)
+        queries = np.column_stack([queries, hidden_of(rules, self.graph, self.valid, queries, self.seed)])
         starts = np.flatnonzero(np.diff(queries[:, 1], prepend=-1))
         blocks = [block for block in np.split(queries, starts[1:]) if len(block)]
         blocks = [block for block in blocks if len(rules.by_head(int(block[0, 1])))]
@@ -77,12 +80,12 @@ class Examples:
             budget.cut("plus examples", f"of {done:,} of {len(blocks):,} relations")
         return batches
 
-    def batches_of(self, grounder: Grounder, queries: Queries) -> list[Batch]:
-        """The batches of queries of one relation, in a random order."""
+    def batches_of(self, grounder: Grounder, queries: NDArray[np.int32]) -> list[Batch]:
+        """The batches of queries of one relation, in a random order; the last column says what is hidden."""
         relation = int(queries[0, 1])
         rng = np.random.default_rng([self.seed, relation])
         queries = queries[rng.permutation(len(queries))]
-        found = grounder.candidates(queries[:, 0], relation, queries[:, 2])
+        found = grounder.candidates(queries[:, 0], relation, queries[:, -1])
         made = [self.batch(part, queries[part.queries, 2], rng) for part in found]
         return [batch for batch in made if batch.num_queries]
 
@@ -143,7 +146,7 @@ class Examples:
         return _Chosen(candidate, offset, target / max(1, target.sum()))
 
 
-def _batches_of(shared: tuple[Examples, Grounder], queries: Queries) -> list[Batch]:
+def _batches_of(shared: tuple[Examples, Grounder], queries: NDArray[np.int32]) -> list[Batch]:
     examples, grounder = shared
     return examples.batches_of(grounder, queries)
 

@@ -8,11 +8,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 
 from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
 from rnnlogic.predictors.plus.parameters import PlusParameters, scales
 from rnnlogic.predictors.plus.settings import PlusSettings
+from rnnlogic.rules.evidence import FIRST, KINDS
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -63,21 +65,27 @@ def _columns(candidates: Candidates) -> tuple[NDArray[Any], NDArray[Any], NDArra
 class BodyEncoder(nn.Module):  # type: ignore[misc]
     """An LSTM that reads the body of a rule, the head relation first: the vector of any rule."""
 
-    def __init__(self, num_relations: int, dim: int) -> None:
-        """`num_relations` counts inverses too."""
+    def __init__(self, num_relations: int, dim: int, reads_evidence: bool = False) -> None:
+        """`num_relations` counts inverses too; only with `reads_evidence` it knows names of evidence."""
         super().__init__()
         self.step = nn.Embedding(num_relations + 1, dim, padding_idx=num_relations)
         self.head = nn.Embedding(num_relations, dim)
         self.lstm = nn.LSTM(dim, dim, batch_first=True)
         self.out = nn.Linear(dim, dim)
+        self.named = nn.Embedding(len(KINDS), dim) if reads_evidence else None
 
     def forward(self, relation: int, bodies: Tensor) -> Tensor:
-        """Vectors [k, D] of rules of one relation with bodies [k, L], padded with `num_relations`."""
+        """Vectors [k, D] of rules of one relation with bodies [k, L] as `padded_bodies` makes them."""
         head = self.head.weight[relation].expand(len(bodies), 1, -1)
-        states, _ = self.lstm(torch.cat([head, self.step(bodies)], dim=1))
+        states, _ = self.lstm(torch.cat([head, self._steps(bodies)], dim=1))
         length = (bodies != self.step.padding_idx).sum(dim=1)
         result: Tensor = self.out(states[torch.arange(len(bodies)), length])
         return result
+
+    def _steps(self, bodies: Tensor) -> Tensor:
+        table = self.step.weight if self.named is None else torch.cat([self.step.weight, self.named.weight])
+        steps: Tensor = functional.embedding(bodies, table, padding_idx=self.step.padding_idx)
+        return steps
 
 
 class PlusNetwork(nn.Module):  # type: ignore[misc]
@@ -117,7 +125,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         used = psi if settings.linear != "none" else np.zeros(len(rules))
         self.psi = nn.ParameterDict({str(r): self._psi(used[ids]) for r, ids in self.ids.items()})
         if settings.rule_vectors == "lstm":
-            self.encoder = BodyEncoder(num_relations, dim)
+            self.encoder = BodyEncoder(num_relations, dim, bool(rules.are_evidence.any()))
             self.bodies = {r: padded_bodies(rules, ids, num_relations) for r, ids in self.ids.items()}
         else:
             vectors = {str(r): nn.Parameter(torch.randn(len(ids), dim)) for r, ids in self.ids.items()}
@@ -188,9 +196,10 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
 
 
 def padded_bodies(rules: RuleSet, ids: NDArray[np.int64], padding: int) -> Tensor:
-    """Bodies [k, L] of some rules, filled up with `padding`."""
+    """Bodies [k, L] of some rules, filled up with `padding`; names of evidence come after it."""
     start, length = rules.body_ptr[ids], rules.lengths[ids]
     place = np.arange(length.max(initial=0))[None, :]
     is_body = place < length[:, None]
     steps = rules.body[np.where(is_body, start[:, None] + place, 0)]
+    steps = np.where(steps < 0, padding + 1 + FIRST - steps, steps)
     return torch.from_numpy(np.where(is_body, steps, padding).astype(np.int64))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.predictors.plus.kernels import pna_rules, sum_rules
 from rnnlogic.predictors.plus.settings import PlusSettings
+from rnnlogic.rules.evidence import KINDS
 
 Aggregator = Literal["pna", "sum"]
 Floats = NDArray[np.float32]
@@ -133,9 +134,11 @@ def plus_arrays(settings: PlusSettings) -> Declaration:
         "out.bias": (dim,),
     }
     is_free = settings.rule_vectors != "lstm"
+    named = Declared("float32", (len(KINDS), dim), optional=True)  # there if rules are named evidence
     return {
         **{PREFIX + name: Declared("float32", shape) for name, shape in shapes.items()},
         **{ENCODER + name: Declared("float32", shape, optional=is_free) for name, shape in encoder.items()},
+        ENCODER + "named.weight": named,
         PREFIX + "eta": Declared("float64", ("2*R",), other_shape=("embeddings", "2*R")),
         PREFIX + "usual_degree": Declared("float64", least=0),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class PlusScorer(PiecePredictor):
     Where eta of a relation is 0, candidates are the entities that a rule reaches; else all entities.
     """
 
+    uses_evidence: ClassVar[bool] = True
     rules: RuleSet
     weights: Weights  # psi, from which the network started
     parameters: PlusParameters

@@ -91,7 +91,8 @@ class Training:
             )
         unreached = task.config.has_embedding if settings.unreached is None else settings.unreached
         settings = settings.model_copy(update={"unreached": unreached})
-        return Examples(task.dataset.graph("train"), self.psi, self.values, settings, task.config.seed)
+        graph, valid = task.dataset.graph("train"), task.dataset.valid
+        return Examples(graph, self.psi, self.values, settings, task.config.seed, valid)
 
     def epochs(self, batches: Sequence[Batch], tick: Tick, budget: Budget) -> PlusParameters:
         """Epochs until validation gets no better; epoch 0 is RNNLogic itself if psi takes part."""

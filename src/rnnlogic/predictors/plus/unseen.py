@@ -27,7 +27,7 @@ def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
         )
     if (rules.have_constants | rules.are_evidence).any():
         raise RNNLogicError(
-            "RNNLogic+ uses chain rules only: leave out rules with constants and named evidence"
+            "only chain rules can be added: leave out rules with constants and named evidence"
         )
     known = predictor.parameters
     parameters = replace(
@@ -48,7 +48,7 @@ def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
 def encode_rules(encoder: Mapping[str, NDArray[Any]], rules: RuleSet) -> NDArray[np.float32]:
     """Vectors [n, D] of any rules, by the parameters of a trained `BodyEncoder`."""
     num_relations, dim = encoder["head.weight"].shape
-    network = BodyEncoder(num_relations, dim)
+    network = BodyEncoder(num_relations, dim, "named.weight" in encoder)
     network.load_state_dict({name: torch.tensor(array) for name, array in encoder.items()})
     vectors = np.zeros((len(rules), dim), np.float32)
     with torch.no_grad():
