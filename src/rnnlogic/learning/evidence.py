@@ -222,15 +222,13 @@ def _trial(
     constants: RuleSet,
     rank: NDArray[np.float64],
 ) -> _Trial:
-    """Random relations that have enough validation facts together, and their training queries."""
+    """Validation facts of some relations, all of these where there are few, and their training queries."""
     choice, dataset = task.config.choice, task.dataset
     rng, number = np.random.default_rng(task.config.seed), dataset.vocab.num_relations
-    order = dataset.valid[rng.permutation(len(dataset.valid)), 1]
-    relations = order[np.sort(np.unique(order, return_index=True)[1])]
-    facts = np.cumsum(np.bincount(dataset.valid[:, 1], minlength=number)[relations])
-    used = relations[: int(np.searchsorted(facts, choice.facts)) + 1]
-    asked = dataset.valid[np.isin(dataset.valid[:, 1], used)]
-    asked = asked[np.sort(rng.permutation(len(asked))[: choice.facts])]
+    order = dataset.valid[rng.permutation(len(dataset.valid))]
+    relations = order[np.sort(np.unique(order[:, 1], return_index=True)[1]), 1]
+    used = relations[: choice.relations]
+    asked = order[np.isin(order[:, 1], used)][: choice.facts]
     queries = training_queries(dataset.graph("train"), choice.queries_per_relation, task.config.seed)
     own = queries[np.isin(queries[:, 1] % number, used)]
     return _Trial(task, predictor, banned, asked, own, constants, rank)
