@@ -173,3 +173,10 @@ def test_constants_must_be_entities_of_the_graph(entities, is_fine):
     arrays = pack_rules(RuleSet.from_rules([Rule(0, (1, CONSTANT - 4))]))
     with nullcontext() if is_fine else pytest.raises(WrongArraysError, match="body holds -1004, less than"):
         require_arrays(arrays, RULE_ARRAYS, {"E": entities, "R": 2})
+
+
+def test_sets_without_common_rules_can_be_concatenated():
+    first = RuleSet.from_rules([Rule(0, (1, 2)), Rule(3, (1,))])
+    second = RuleSet.from_rules([Rule(0, (2,)), Rule(1, (0, 0, 2))])
+    assert RuleSet.concatenated([first, second]) == first | second
+    assert len(RuleSet.concatenated([])) == 0

@@ -189,22 +189,23 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
         width: int | None = None,
         threads: int = 1,
         banned: Banned | None = None,
+        longest: int | None = None,
     ) -> RankedRules:
-        """Search for the `number` most probable rules of each head relation.
+        """Search for the `number` most probable rules of each head relation, with at most `longest` atoms.
 
         Of the prefixes of each length the best `width` (default: `number`) are extended; finished rules of
         all lengths compete. The rules of a relation depend neither on the other relations asked for nor on
         the number of threads. Banned rules are left out; where they leave too few, the search is widened.
         """
-        width = width or number
+        width, longest = width or number, self.max_length if longest is None else longest
         heads = np.unique(np.asarray(relations, dtype=np.int64))
         if not banned:
-            return self._ranked(heads, number, width, threads, None)
+            return self._ranked(heads, number, width, threads, None, longest)
         heads = heads[[not banned.whole_head(int(head)) for head in heads]]
-        widest = min(WIDEST * width, self.num_relations**self.max_length)
+        widest = min(WIDEST * width, self.num_relations**longest)
         rules, log_prob = RuleSet.from_rules([]), np.empty(0)
         while len(heads):
-            found = self._ranked(heads, number, width, threads, banned)
+            found = self._ranked(heads, number, width, threads, banned, longest)
             count = np.bincount(found.rules.heads, minlength=self.num_relations)
             enough = (count >= number) | (width >= widest)
             taken = enough[found.rules.heads]
@@ -214,13 +215,19 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
         return RankedRules(rules[order], log_prob[order])
 
     def _ranked(
-        self, relations: NDArray[np.int64], number: int, width: int, threads: int, banned: Banned | None
+        self,
+        relations: NDArray[np.int64],
+        number: int,
+        width: int,
+        threads: int,
+        banned: Banned | None,
+        longest: int,
     ) -> RankedRules:
         """One beam search for distinct relations."""
         heads = torch.from_numpy(relations)
         size = max(1, CHUNK_EXTENSIONS // (width * (self.num_relations + 1)))
         with torch.inference_mode():
-            search = _Search(self, self._tables(), number, width, banned)
+            search = _Search(self, self._tables(), number, width, banned, longest)
         parts = list(map_ordered(_beams_of, heads.split(size), search, threads, here=True))
         head, tokens, log_prob = (torch.cat(column).numpy() for column in zip(*parts, strict=True))
         return RankedRules(self._rule_set(head, tokens), np.asarray(log_prob, dtype=np.float64))
@@ -311,14 +318,14 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
         return tokens
 
     def search(
-        self, tables: _Tables, heads: Tensor, number: int, width: int, banned: Banned | None
+        self, tables: _Tables, heads: Tensor, number: int, width: int, banned: Banned | None, longest: int
     ) -> _Beams:
         """The best finished bodies of heads [c], descending; log p is -inf where there are fewer."""
         tokens = torch.full((len(heads), 1, self.max_length + 1), self.end)
         beams = _Beams(tables.head_gates.new_zeros(len(heads), 1), tokens)
         finished = _Beams(beams.log_prob[:, :0], beams.tokens[:, :0])
         state, last = tables.start.take(heads), heads
-        for length in range(self.max_length + 1):
+        for length in range(longest + 1):
             check_time()
             beam_heads = heads.repeat_interleave(beams.log_prob.shape[1])
             following = self._next_log_prob(state, beam_heads, last, length).view(
@@ -330,7 +337,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
                 unwanted = torch.from_numpy(banned.mask(rules)).view_as(beams.log_prob)
                 following[:, :, self.end].masked_fill_(unwanted, -torch.inf)
             finished = finished.joined(_Beams(following[:, :, self.end], beams.tokens)).best(number)
-            if length == self.max_length:
+            if length == longest:
                 break
             following[:, :, self.end] = -torch.inf
             beams, rows = self._extended(beams, following, length, finished.bar(number), width)
@@ -370,12 +377,14 @@ class _Search(NamedTuple):
     number: int
     width: int
     banned: Banned | None
+    longest: int
 
 
 def _beams_of(search: _Search, heads: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Head, tokens and log p of the best bodies of some heads."""
     with torch.inference_mode():  # the mode is set per thread
-        found = search.generator.search(search.tables, heads, search.number, search.width, search.banned)
+        limits = search.number, search.width, search.banned, search.longest
+        found = search.generator.search(search.tables, heads, *limits)
         possible = found.log_prob.isfinite()
         head = heads[:, None].expand_as(possible)[possible]
         return head, found.tokens[possible], found.log_prob[possible]

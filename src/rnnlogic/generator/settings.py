@@ -17,3 +17,8 @@ class GeneratorSettings(Settings):
     tune_steps: int = Field(150, ge=0, description="Optimiser steps of one M-step")
     tune_learning_rate: float = Field(1e-3, gt=0, description="Adam's learning rate in an M-step")
     batch_size: int = Field(1024, ge=1, description="Rules in one step")
+    rules_per_mined: float | None = Field(
+        None,
+        gt=0,
+        description="Rules generated for a relation, at most: so many times as many as mining kept for it",
+    )

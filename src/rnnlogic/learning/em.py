@@ -29,7 +29,11 @@ from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import predictor_class
 from rnnlogic.predictors.loglinear.fit import Solved, Weights, gathered, solve_relations
 from rnnlogic.predictors.loglinear.kernels import reward_samples, select_rules
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
+
+Numbers = NDArray[np.int64]  # [2R] of rules
+LEAST = 16  # rules of a relation for which mining found none
 
 
 class EMState(NamedTuple):
@@ -60,13 +64,15 @@ def em_round(
     embedding: Scorer | None = None,
     edits: Edits | None = None,
     budget: Budget = UNLIMITED,
+    mined: Numbers | None = None,
 ) -> tuple[EMState, RoundInfo]:
     """Generate rules, fit the predictor, select rules, and train a copy of the generator on them.
 
-    A round that its budget does not suffice for raises TimeIsUp.
+    `mined` [2R] says how many rules mining kept. If the budget does not suffice for a round, TimeIsUp.
     """
     seed = config.seed * 1000 + state.round + 1
-    rules, log_prior = generate(state.generator, graph, config, seed, threads, edits)
+    wanted = numbers_of_rules(graph, config.em.rules, config.generator.rules_per_mined, mined)
+    rules, log_prior = generate(state.generator, wanted, config, seed, threads, edits)
     budget.check()
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
@@ -90,30 +96,59 @@ def em_round(
     return EMState(state.round + 1, generator, selected, shares), info
 
 
+def numbers_of_rules(graph: Graph, number: int, per_mined: float | None, mined: Numbers | None) -> Numbers:
+    """How many rules are generated for each relation [2R]: none without facts, as there is nothing to learn.
+
+    With `per_mined`, fewer where mining found few, `mined` [2R]: the generator would make up the rest. Powers
+    of two, as relations with equal numbers are searched together.
+    """
+    wanted = np.where(graph.max_degree > 0, number, 0)
+    if per_mined is None or mined is None:
+        return wanted
+    enough = np.exp2(np.ceil(np.log2(np.maximum(per_mined * mined, LEAST))))
+    fewer: Numbers = np.minimum(wanted, enough.astype(np.int64))
+    return fewer
+
+
 def generate(
     generator: RuleGenerator,
-    graph: Graph,
+    wanted: Numbers,
     config: Config,
     seed: int,
     threads: int = 1,
     edits: Edits | None = None,
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """N rules per relation with facts, by beam search or sampling, the pinned ones, log-probabilities."""
-    relations = relations_with_facts(graph)
+    """So many rules of each relation [2R], by beam search or sampling, the pinned ones, log-probabilities."""
     banned = None if edits is None else edits.banned
     found: RankedRules | SampledRules
     if config.em.search == "beam":
-        found = generator.beam(relations, config.em.rules, threads=threads, banned=banned)
+        found = most_probable(generator, wanted, threads, banned)
     else:
-        found = generator.sample(relations, config.em.rules, torch.Generator().manual_seed(seed), banned)
+        relations, random = np.flatnonzero(wanted), torch.Generator().manual_seed(seed)
+        found = generator.sample(relations, config.em.rules, random, banned)
     if edits is None:
         return found.rules, found.log_prob
     return edits.with_pinned(found.rules, found.log_prob, generator.log_probs)
 
 
-def relations_with_facts(graph: Graph) -> NDArray[np.int64]:
-    """The relations, with inverses, that have facts: there is nothing to learn for others."""
-    return np.flatnonzero(graph.max_degree)
+def most_probable(
+    generator: RuleGenerator,
+    wanted: Numbers,
+    threads: int,
+    banned: Banned | None,
+    longest: int | None = None,
+) -> RankedRules:
+    """The most probable rules, so many of each relation [2R], with at most `longest` atoms."""
+    found = [
+        generator.beam(
+            np.flatnonzero(wanted == number), number, threads=threads, banned=banned, longest=longest
+        )
+        for number in np.unique(wanted[wanted > 0]).tolist()
+    ]
+    rules = RuleSet.concatenated(part.rules for part in found)
+    log_prob = np.concatenate([np.empty(0), *(part.log_prob for part in found)])
+    order = np.argsort(rules.heads, kind="stable")
+    return RankedRules(rules[order], log_prob[order])
 
 
 @dataclass(frozen=True, eq=False)

@@ -227,7 +227,8 @@ def _trial(
     rng, number = np.random.default_rng(task.config.seed), dataset.vocab.num_relations
     order = dataset.valid[rng.permutation(len(dataset.valid))]
     relations = order[np.sort(np.unique(order[:, 1], return_index=True)[1]), 1]
-    used = relations[: choice.relations]
+    facts = np.cumsum(np.bincount(order[:, 1], minlength=number)[relations])
+    used = relations[: max(choice.relations, int(np.searchsorted(facts, choice.facts)) + 1)]
     asked = order[np.isin(order[:, 1], used)][: choice.facts]
     queries = training_queries(dataset.graph("train"), choice.queries_per_relation, task.config.seed)
     own = queries[np.isin(queries[:, 1] % number, used)]

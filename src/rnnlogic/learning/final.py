@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.data.graph import Graph
 from rnnlogic.generator.network import RuleGenerator
-from rnnlogic.learning.em import relations_with_facts
+from rnnlogic.learning.em import Numbers, most_probable
 from rnnlogic.learning.result import Store
 from rnnlogic.learning.settings import FinalSettings
 from rnnlogic.mining.mine import best_per_head
@@ -19,18 +20,34 @@ Ranked = tuple[RuleSet, NDArray[np.float64]]  # rules and their log-probabilitie
 
 def final_rules(
     generator: RuleGenerator,
-    graph: Graph,
+    wanted: Numbers,
     settings: FinalSettings,
     store: Store,
     threads: int,
     banned: Banned,
+    lengths: tuple[int, ...] = (),
 ) -> Ranked:
-    """The generator's best rules, or those that each EM round selected most often."""
-    if not settings.pooled:
-        found = generator.beam(relations_with_facts(graph), settings.rules, threads=threads, banned=banned)
-        return found.rules, found.log_prob
-    rules = pooled_rules(store, settings.rules)
-    return rules, generator.log_probs(rules)
+    """The generator's best rules, so many of each relation [2R], or those that rounds selected most often.
+
+    The best with shorter bodies of some `lengths` come along: long bodies are many, and may leave no room for
+    short ones that a choice of the length asks for.
+    """
+    if settings.pooled:
+        rules = pooled_rules(store, settings.rules)
+        return rules, generator.log_probs(rules)
+    search = partial(most_probable, generator, wanted, threads, banned)
+    best: Ranked = search()
+    for length in lengths:
+        if length < generator.max_length:
+            best = _with_missing(best, search(length))
+    return best
+
+
+def _with_missing(best: Ranked, more: Ranked) -> Ranked:
+    """Rules, followed by those of others that are missing among them."""
+    is_new = np.array([rule not in best[0] for rule in more[0]], bool)
+    rules = RuleSet.concatenated([best[0], more[0].filter(is_new)])
+    return rules, np.append(best[1], more[1][is_new])
 
 
 def pooled_rules(store: Store, number: int) -> RuleSet:

@@ -24,7 +24,7 @@ from rnnlogic.generator.train import fit_generator
 from rnnlogic.grounding.sampling.budget import cuts_in_words
 from rnnlogic.learning.compact.compact import compacted, pack_frontier
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.em import EMState, em_round
+from rnnlogic.learning.em import EMState, Numbers, em_round, numbers_of_rules
 from rnnlogic.learning.evidence import with_evidence
 from rnnlogic.learning.final import final_rules
 from rnnlogic.learning.generators import new_generator, pack_generator, with_parameters
@@ -199,16 +199,26 @@ class _Job:
         Where the time does not suffice for the generator, the best mined rules.
         """
         graph, settings, banned = self.dataset.graph("train"), self.config.final, self.edits.banned
+        per_mined, lengths = self.config.generator.rules_per_mined, self.config.choice.lengths
         try:
             generator = self.rounds(self.start())
             self.progress("final rules", 0, 1)
+            wanted = numbers_of_rules(graph, settings.rules, per_mined, self.mined)
             with self.budget.share(FINAL).enforced():
-                ranked = final_rules(generator, graph, settings, self.store, self.threads, banned)
+                ranked = final_rules(generator, wanted, settings, self.store, self.threads, banned, lengths)
         except TimeIsUp:
             self.budget.cut("generator", "left out: the rules are those that mining found")
             return self.mined_rules()
         rules, log_prior = self.edits.with_pinned(*ranked, generator.log_probs)
         return pack_rules(rules) | {"log_prior": log_prior}
+
+    @property
+    def mined(self) -> Numbers | None:
+        """How many rules of each relation [2R] mining kept; None without mining."""
+        saved = self.store.load("mined")
+        if saved is None:
+            return None
+        return np.bincount(unpack_rules(saved).heads, minlength=2 * self.dataset.vocab.num_relations)
 
     def mined_rules(self) -> Arrays:
         """The best mined rules and the pinned ones, without log-probabilities."""
@@ -333,7 +343,7 @@ class _Job:
         stage = f"round {number}/{self.config.em.rounds}"
         graph = self.dataset.graph("train")
         tick = partial(self.progress, stage)
-        shared = self.config, self.threads, tick, self.embedding, self.edits, budget
+        shared = self.config, self.threads, tick, self.embedding, self.edits, budget, self.mined
         state, info = em_round(state, graph, *shared)
         mrr = self.valid_mrr(info.rules, info.weights, budget)
         saved = _pack_state(state) | {"valid_mrr": np.array(mrr)}

@@ -56,7 +56,9 @@ class ChoiceSettings(Settings):
     weight_decay: bool = Field(False, description="The weight decay: the given one, or times a factor")
     factors: tuple[float, ...] = Field((1.0, 0.1, 0.01), min_length=1, description="Factors tried on it")
     facts: int = Field(1000, ge=1, description="Validation facts asked for each choice, at most")
-    relations: int = Field(30, ge=1, description="Relations that these are about, at most")
+    relations: int = Field(
+        30, ge=1, description="Relations that these are about, at least, if there are so many"
+    )
     queries_per_relation: int = Field(300, ge=1, description="Training queries per relation, at most")
 
 

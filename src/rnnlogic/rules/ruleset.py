@@ -60,6 +60,14 @@ class RuleSet:
         return cls(heads, body_ptr, body)
 
     @classmethod
+    def concatenated(cls, parts: Iterable[RuleSet]) -> RuleSet:
+        """The rules of sets that have none in common, one after another; much faster than `|`."""
+        kept = [cls.from_rules([]), *parts]
+        lengths = np.concatenate([part.lengths for part in kept])
+        heads, body = (np.concatenate([getattr(part, name) for part in kept]) for name in ("heads", "body"))
+        return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body)
+
+    @classmethod
     def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
         """Read one rule per line, without blank lines and `#` comments; `RuleError` names line and column."""
         lines = text.split("\n") if isinstance(text, str) else text
