@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.evidence.kernels import BEST, SUPPORT, UNSEEN
+from rnnlogic.grounding.evidence.kernels import BEST, LEAST, SUPPORT, UNSEEN
 
 
 class ConstantRule(NamedTuple):
@@ -41,4 +41,5 @@ def constant_rules(graph: Graph, head: int, relation: int, answer: int) -> list[
             support = int(np.isin(holders, right).sum()) - int(head in right)
             if other != answer and support >= SUPPORT:
                 found.append(ConstantRule(relation, answer, by, other, support, len(holders) - 1))
+    found = [rule for rule in found if rule.confidence >= LEAST]
     return sorted(found, key=lambda rule: (-rule.confidence, rule))[:BEST]

@@ -21,6 +21,7 @@ KINDS = 11
 BEST = 5  # rules with constants that count for one candidate
 SUPPORT = 2  # facts that a rule with constants must explain, the one asked about left out
 UNSEEN = 5.0  # wrong results that every rule with constants is taken to have besides those seen
+LEAST = 0.01  # confidence that counts: bodies that are true of very many entities say little, and cost most
 STRETCH = 100.0
 
 
@@ -36,7 +37,8 @@ class Table(NamedTuple):
 @compiled
 def confidence(support: int, holders: int) -> float:
     """How far a rule with constants is trusted, by entities other than the one asked about; 0: not at all."""
-    return support / (holders + UNSEEN) if support >= SUPPORT else 0.0
+    value = support / (holders + UNSEEN)
+    return value if support >= SUPPORT and value >= LEAST else 0.0
 
 
 @compiled
@@ -208,25 +210,22 @@ def several(best: NDArray[np.float64]) -> float:
 
 @compiled
 def _amount(
-    graph: GraphArrays,
     items: Items,
     kind: int,
     head: int,
     answer: int,
-    inverse: int,
+    times: int,
     is_known: bool,
     mark: int,
     of_head: NDArray[np.float64],
     of_answer: NDArray[np.float64],
 ) -> float:
-    """The value of one kind of evidence for one candidate; 0 if it says nothing."""
+    """The value of one kind of evidence for one candidate, 0 if it says nothing; others have it `times` times."""
     if kind <= LINKED_BACK:
         return 1.0 if (mark >> kind) & 1 else 0.0
     if kind == ITSELF:
         return 1.0 if answer == head else 0.0
     if kind <= DEGREE:
-        first, last = edges_of(graph, inverse, answer)
-        times = last - first - is_known
         if kind == FREQUENT or times == 0:
             return float(np.log1p(float(times)))
         if kind == TAKEN:
@@ -298,6 +297,8 @@ def find_evidence(
     candidates = np.empty(num_entities + 1, np.int32)
     of_head, of_answer = np.zeros((num_entities, BEST)), np.zeros((num_entities, BEST))
     marks, is_item = np.zeros(num_entities, np.int8), np.zeros(len(items.holders), np.bool_)
+    times = np.zeros(num_entities + 1, np.int64)  # others that have a candidate as their answer
+    has_prior = wanted[TAKEN : DEGREE + 1].any()
     filled = 0
     for q in range(queries):
         head, all_links = heads[q], hidden[q] < -1
@@ -318,17 +319,21 @@ def find_evidence(
                 graph, items, by_answer, head, tail, is_item, known,
                 of_answer, is_candidate, candidates, used,
             )  # fmt: skip
-        if wanted[TAKEN : DEGREE + 1].any():
+        if has_prior:
             used = _add_frequent(graph, inverse, frequent, known, is_candidate, candidates, used)
+            for i in range(used):
+                lo, hi = edges_of(graph, inverse, candidates[i])
+                times[i] = hi - lo - known[candidates[i]]
         _mark_links(graph, items, head, relation, tail, all_links, marks)
         need = filled + used * KINDS
         if need > len(out):
             out, out_value = _grown(out, 2 * need), _grown(out_value, 2 * need)
         for kind in range(KINDS):
             spans[q, kind] = filled
-            for answer in candidates[: used if wanted[kind] else 0]:
+            for i in range(used if wanted[kind] else 0):
+                answer = candidates[i]
                 amount = _amount(
-                    graph, items, kind, head, answer, inverse, known[answer], marks[answer],
+                    items, kind, head, answer, times[i], known[answer], marks[answer],
                     of_head[answer], of_answer[answer],
                 )  # fmt: skip
                 out[filled], out_value[filled] = answer, amount

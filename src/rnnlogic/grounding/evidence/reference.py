@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.evidence.counting.kernels import Items
-from rnnlogic.grounding.evidence.kernels import BEST, KINDS, STRETCH, SUPPORT, UNSEEN, Table
+from rnnlogic.grounding.evidence.kernels import BEST, KINDS, LEAST, STRETCH, SUPPORT, UNSEEN, Table
 from rnnlogic.grounding.reference import tails_of
 
 Item = tuple[int, int]  # relation, head of the fact relation(head, entity); head -1: some such fact exists
@@ -18,7 +18,8 @@ Item = tuple[int, int]  # relation, head of the fact relation(head, entity); hea
 
 def confidence(support: int, holders: int) -> float:
     """How far a rule with constants is trusted, by entities other than the one asked about; 0: not at all."""
-    return support / (holders + UNSEEN) if support >= SUPPORT else 0.0
+    value = support / (holders + UNSEEN)
+    return value if support >= SUPPORT and value >= LEAST else 0.0
 
 
 def is_visible(

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.evidence.counting.kernels import Items, count_answers
-from rnnlogic.grounding.evidence.kernels import SUPPORT, Table
+from rnnlogic.grounding.evidence.kernels import LEAST, SUPPORT, UNSEEN, Table
 
+Counted = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
 FREQUENT_ANSWERS = 1000  # of a relation that are candidates of all its queries, at most: bounds the work
 
 
@@ -42,11 +43,20 @@ def relation_tables(graph: Graph, items: Items, relation: int, constants: bool) 
     frequent = _frequent(graph, relation)
     if not constants:
         return RelationTables(nothing, nothing, frequent)
-    item, answer, support = count_answers(graph.arrays, items, relation, graph.num_entities, SUPPORT)
+    item, answer, support = _confident(graph, items, relation)
     by_item = _by_key(item, answer, support)
-    inverse = graph.inverse(relation)
-    item, answer, support = count_answers(graph.arrays, items, inverse, graph.num_entities, SUPPORT)
+    item, answer, support = _confident(graph, items, graph.inverse(relation))
     return RelationTables(by_item, _by_key(answer, item, support), frequent)
+
+
+def _confident(graph: Graph, items: Items, relation: int) -> Counted:
+    """item [n], answer [n], support [n] of rules with constants that may be confident enough.
+
+    A query leaves out its own entity, which can only lower the support.
+    """
+    item, answer, support = count_answers(graph.arrays, items, relation, graph.num_entities, SUPPORT)
+    kept = support >= LEAST * (items.holders[item] - 1 + UNSEEN)
+    return item[kept], answer[kept], support[kept]
 
 
 def _by_key(key: NDArray[np.int64], other: NDArray[np.int64], support: NDArray[np.int32]) -> Table:
