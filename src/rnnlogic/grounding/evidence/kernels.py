@@ -220,7 +220,7 @@ def _amount(
     of_head: NDArray[np.float64],
     of_answer: NDArray[np.float64],
 ) -> float:
-    """The value of one kind of evidence for one candidate, 0 if it says nothing; others have it `times` times."""
+    """The value of one kind of evidence for one candidate, 0 if none; it answers `times` other queries."""
     if kind <= LINKED_BACK:
         return 1.0 if (mark >> kind) & 1 else 0.0
     if kind == ITSELF:
