@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import rnnlogic.cli
+from rnnlogic.cli.safety import Stopped, polite
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.arrays import read_arrays, write_arrays
@@ -269,3 +270,15 @@ def test_a_full_disk_under_the_output(whole):
     assert done.returncode != 0
     assert "Traceback" not in done.stderr
     assert "No space left" in done.stderr
+
+
+def test_a_signal_that_compiled_code_wraps_still_ends_in_one_line(capsys):
+    with pytest.raises(SystemExit) as ended, polite():
+        try:
+            raise Stopped(15)
+        except Stopped as stop:
+            raise SystemError("returned a result with an exception set") from stop
+    assert ended.value.code == 128 + 15
+    assert capsys.readouterr().err == "stopped\n"
+    with pytest.raises(SystemError, match="something else"), polite():
+        raise SystemError("something else")

@@ -52,6 +52,12 @@ def polite() -> Iterator[None]:
     except Stopped as stop:
         echo("stopped", err=True)
         sys.exit(exit_code(stop))
+    except SystemError as problem:  # a signal that came while compiled code was called
+        found = _stop_behind(problem)
+        if found is None:
+            raise
+        echo("stopped", err=True)
+        sys.exit(exit_code(found))
     except OSError as problem:
         place = f"{problem.filename}: " if problem.filename else ""
         _fail(f"{place}{problem.strerror or problem}")
@@ -74,6 +80,13 @@ def _obey(name: str) -> Any:
         return signal.signal(number, _stop)
     except ValueError:  # not the main thread
         return None
+
+
+def _stop_behind(problem: BaseException | None) -> KeyboardInterrupt | None:
+    """The wish to stop that caused an exception, if there is one."""
+    while problem is not None and not isinstance(problem, KeyboardInterrupt):
+        problem = problem.__cause__ or problem.__context__
+    return problem
 
 
 def _stop(number: int, frame: object) -> NoReturn:

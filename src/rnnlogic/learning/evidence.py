@@ -113,7 +113,9 @@ class _Trial(NamedTuple):
         for rules in sets[1:]:
             every = every | rules
         kept = [np.array([rule in rules for rule in every], bool) for rules in sets]
-        variants = [Variant(own, one.predictor) for own, one in zip(kept, configs, strict=True)]
+        few = min(task.config.choice.candidates_per_query, task.config.predictor.candidates_per_query)
+        quick = [one.predictor.model_copy(update={"candidates_per_query": few}) for one in configs]
+        variants = [Variant(own, settings) for own, settings in zip(kept, quick, strict=True)]
         whole = replace(
             task, rules=every, config=configs[0], budget=UNLIMITED
         )  # or else nothing: see `_best`

@@ -60,6 +60,9 @@ class ChoiceSettings(Settings):
         30, ge=1, description="Relations that these are about, at least, if there are so many"
     )
     queries_per_relation: int = Field(300, ge=1, description="Training queries per relation, at most")
+    candidates_per_query: int = Field(
+        200, ge=4, description="Candidates that weights are learned from, at most"
+    )
 
 
 class FinalSettings(Settings):
