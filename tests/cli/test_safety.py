@@ -272,13 +272,14 @@ def test_a_full_disk_under_the_output(whole):
     assert "No space left" in done.stderr
 
 
+def wrapped(stop: BaseException | None) -> None:
+    raise SystemError("returned a result with an exception set") from stop
+
+
 def test_a_signal_that_compiled_code_wraps_still_ends_in_one_line(capsys):
     with pytest.raises(SystemExit) as ended, polite():
-        try:
-            raise Stopped(15)
-        except Stopped as stop:
-            raise SystemError("returned a result with an exception set") from stop
-    assert ended.value.code == 128 + 15
+        wrapped(Stopped(signal.SIGTERM))
+    assert ended.value.code == 128 + signal.SIGTERM
     assert capsys.readouterr().err == "stopped\n"
-    with pytest.raises(SystemError, match="something else"), polite():
-        raise SystemError("something else")
+    with pytest.raises(SystemError, match="returned a result"), polite():
+        wrapped(None)
