@@ -106,7 +106,7 @@ class Grounding:
             len(self.queries),
             self.num_entities,
         )
-        return Scored(self.queries, ptr, entity, values)
+        return Scored(self.queries, ptr, entity, values, self.cuts)
 
 
 class _Ready(NamedTuple):
