@@ -27,6 +27,7 @@ from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.sampling import kernels as sampled
 from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
+from rnnlogic.grounding.scratch import zeros
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.constants import CONSTANT
 from rnnlogic.rules.evidence import is_evidence
@@ -81,7 +82,7 @@ class Grounding:
     def candidates(self) -> Candidates:
         """The results by candidate answer."""
         query, entity, ptr, body, count = kernels.group_by_candidate(
-            self.entity, self.count, self.ptr, len(self.queries), self.num_entities
+            self.entity, self.count, self.ptr, len(self.queries), zeros("place", self.num_entities, np.int64)
         )
         return Candidates(
             self.relation,
@@ -104,7 +105,8 @@ class Grounding:
             weights[self.rules],
             FEATURE_CODES[feature],
             len(self.queries),
-            self.num_entities,
+            zeros("score", self.num_entities),
+            zeros("reached", self.num_entities, np.bool_),
         )
         return Scored(self.queries, ptr, entity, values, self.cuts)
 
@@ -286,14 +288,14 @@ class Grounder:
         self, batch: Batch, trie: Trie, budget: Budget
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
-        sums, asked = np.zeros(self.graph.num_entities), (batch.heads, batch.hidden, relation, inverse)
+        sums, asked = zeros("sums", self.graph.num_entities), (batch.heads, batch.hidden, relation, inverse)
         return sampled.ground_within(self.graph.arrays, trie, *asked, sums, self._chunk_results, budget)
 
     def _count(
         self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
-        sums = np.zeros(self.graph.num_entities, dtype)
+        sums = zeros("sums", self.graph.num_entities, dtype)
         return kernels.ground_counts(
             self.graph.arrays, trie, batch.heads, batch.hidden, relation, inverse, sums, limit
         )
