@@ -1,10 +1,10 @@
 """What a budget for hubs costs in accuracy, and saves in time, where it is off by default.
 
     rnnlogic fit fb15k-237 -o RUN --max-minutes 2 --set compact.enabled=false
-    python benchmarks/hubs.py RUN [--facts 1000] [--budgets 2000:20000 200:2000 50:500]
+    python benchmarks/hubs.py RUN [--facts N] [--budgets 2000:20000 200:2000 50:500]
 
-The model of a run ranks the same validation facts exactly and within each budget (edges:results), one thread.
-Its weights were learned without a budget.
+The model of a run ranks the same validation facts exactly and within each budget (edges:results), on one
+thread. Its weights were learned without a budget.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def parsed(text: str) -> Budget | None:
     return None if text == EXACT else Budget(*map(int, text.split(":")))
 
 
-def measured(scorer: RuleScorer, dataset: Dataset, text: str, facts: int) -> dict[str, Any]:
+def measured(scorer: RuleScorer, dataset: Dataset, text: str, facts: int | None) -> dict[str, Any]:
     """MRR and CPU seconds within a budget, and how often it left something out."""
     within = Within(scorer.rules, scorer.weights, scorer.feature, 1, parsed(text))
     evaluate(within, dataset, "valid", most_facts=20)  # compiled kernels are loaded, rules made ready
@@ -69,7 +69,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("run", type=Path)
-    parser.add_argument("--facts", type=int, default=1000)
+    parser.add_argument("--facts", type=int, help="a sample of the validation facts; default: all")
     parser.add_argument("--budgets", nargs="+", default=list(BUDGETS))
     options = parser.parse_args()
     model = RNNLogic.load(options.run)
