@@ -6,6 +6,8 @@ On a graph of millions of entities it takes longer to clear such arrays than to 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,10 +22,15 @@ class _Kept(threading.local):
 _KEPT = _Kept()
 
 
-def zeros(purpose: str, size: int, dtype: DTypeLike = np.float64) -> NDArray[Any]:
-    """An array of zeros, which its user must leave as zeros; the last of each purpose and type is kept."""
+@contextmanager
+def zeros(purpose: str, size: int, dtype: DTypeLike = np.float64) -> Iterator[NDArray[Any]]:
+    """Inside `with`, an array of zeros, which must be zeros again at its end; after an error it is dropped.
+
+    The last one of each purpose and type is kept.
+    """
     key = purpose, np.dtype(dtype)
-    found = _KEPT.arrays.get(key)
+    found = _KEPT.arrays.pop(key, None)
     if found is None or len(found) != size:
-        found = _KEPT.arrays[key] = np.zeros(size, dtype)
-    return found
+        found = np.zeros(size, dtype)
+    yield found
+    _KEPT.arrays[key] = found
