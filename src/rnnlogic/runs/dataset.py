@@ -29,10 +29,8 @@ KEPT: tuple[Evidence, ...] = ("train", "all")  # what predict, evaluate and comp
 LARGE = 200_000  # facts from which on it takes longer to sort a graph than to map it
 FORMAT = 3  # of the whole folder; folders of version 0.1 have no mark
 READ = (2, FORMAT)  # folders of format 2 have no checksums
-MARK, MARK_BYTES = (
-    re.compile(rb'\{\s*"format": (\d{1,9}),'),
-    64,
-)  # the names after it may take seconds to read
+MARK = re.compile(rb'\{\s*"format": (\d{1,9}),')  # how a vocabulary begins; the rest may take seconds to read
+MARK_BYTES = 64
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
