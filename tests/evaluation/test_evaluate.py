@@ -12,7 +12,10 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import KnownAnswers, evaluate
 from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics
+from rnnlogic.grounding.sampling.budget import Budget
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from tests.evaluation.conftest import NothingScorer
+from tests.family import family, given_rules
 
 seeds = st.integers(0, 10**6)
 
@@ -234,3 +237,18 @@ def test_a_sample_of_the_facts_is_filtered_like_the_whole():
         evaluate(FrequencyScorer(), dataset, "test", most_facts=10**6).as_dict()["both"]
         == whole.as_dict()["both"]
     )
+
+
+def test_a_report_says_what_the_budget_left_out(monkeypatch):
+    dataset = family()
+    rules = given_rules(dataset).rules
+    scorer = RuleScorer(rules, np.ones(len(rules)), threads=1)
+    exact = evaluate(scorer, dataset, "valid")
+    assert exact.budget == ""
+    assert "budget" not in exact.as_dict()
+    monkeypatch.setattr("rnnlogic.grounding.ground.default_budget", lambda graph: Budget(1, 1))
+    cut = evaluate(scorer.apart(), dataset, "valid")
+    steps, hubs, _ = cut.cuts.tolist()
+    assert 0 < hubs < steps
+    assert cut.as_dict()["budget"] == cut.budget
+    assert f"edges at {hubs:,} hubs" in cut.budget

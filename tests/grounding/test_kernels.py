@@ -56,15 +56,18 @@ def test_sums_over_grounded_bodies(case):
     count[count > 0] *= 700  # beyond the table of features too
     rng = np.random.default_rng(0)
     weights = rng.normal(size=len(args[1].body))
+    zeros = np.zeros(num_entities), np.zeros(num_entities, bool)
+    place = np.zeros(num_entities, np.int64)
     for feature in (0, 1, 2):
-        scored = kernels.score_candidates(entity, count, ptr, weights, feature, queries, num_entities)
-        by_hand = reference.score_candidates(entity, count, ptr, weights, feature, queries, num_entities)
+        scored = kernels.score_candidates(entity, count, ptr, weights, feature, queries, *zeros)
+        by_hand = reference.score_candidates(entity, count, ptr, weights, feature, queries, *zeros)
         same(scored[:2], by_hand[:2])
         np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
     same(
-        kernels.group_by_candidate(entity, count, ptr, queries, num_entities),
-        reference.group_by_candidate(entity, count, ptr, queries, num_entities),
+        kernels.group_by_candidate(entity, count, ptr, queries, place),
+        reference.group_by_candidate(entity, count, ptr, queries, place),
     )
+    assert not any(array.any() for array in (*zeros, place))
 
 
 @pytest.mark.parametrize("leave_out", [False, True])

@@ -24,10 +24,11 @@ def by_hand(graph, rule):
 
 @settings(max_examples=60)
 @given(case=cases())
-@pytest.mark.parametrize("bodies_at_once", [2, amie.BODIES])
-def test_statistics_equal_counting_pairs(case, bodies_at_once):
+@pytest.mark.parametrize(("bodies_at_once", "many"), [(2, 3), (amie.BODIES, 3), (2, 100), (amie.BODIES, 100)])
+def test_statistics_equal_counting_pairs(case, bodies_at_once, many):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(amie, "BODIES", bodies_at_once)
+        patch.setattr(amie, "MANY", many)
         found = amie_statistics(case.graph, case.rules, threads=2, examples=2)
     for i, rule in enumerate(case.rules):
         predictions, support, pca, facts, pairs = by_hand(case.graph, rule)

@@ -1,6 +1,7 @@
 """The dataset of a run comes back, and runs of other versions are refused."""
 
 import json
+import shutil
 import sys
 from functools import partial
 
@@ -73,7 +74,8 @@ def test_the_graphs_of_a_large_dataset_are_mapped(run, monkeypatch):
     damaged = next((run.folder / "graphs").glob("train-*/tails.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-4])
     with pytest.raises(RNNLogicError, match=r"graphs.train-\w+.tails.npy: is damaged"):
-        Run.open(run.folder).dataset()
+        Run.open(run.folder).dataset().graph("train")
+    Run.open(run.folder).dataset().graph("all")  # nobody needs the other one
     monkeypatch.undo()
     monkeypatch.setattr("rnnlogic.runs.dataset.LARGE", 1)
     (name,) = drop_damaged(run.folder)
@@ -89,7 +91,17 @@ def test_a_mapped_graph_with_ids_out_of_range_is_refused(run, monkeypatch):
     path = next((run.folder / "graphs").glob("train-*/tails.npy"))
     write_file(path, partial(np.save, arr=np.load(path) + 1000, allow_pickle=False))  # in the manifest, too
     with pytest.raises(RNNLogicError, match=r"graphs.train-\w+: cannot be read \(entity ids"):
-        Run.open(run.folder).dataset()
+        Run.open(run.folder).dataset().graph("train")
+
+
+def test_a_graph_that_is_gone_is_built_from_the_facts(run, monkeypatch):
+    monkeypatch.setattr("rnnlogic.runs.dataset.LARGE", 1)
+    write_graphs(run.folder, run.dataset())
+    dataset = Run.open(run.folder).dataset()
+    shutil.rmtree(run.folder)
+    graph = dataset.graph("all")
+    assert not isinstance(graph.arrays.tails.base, np.memmap)
+    assert len(graph) == sum(len(dataset.facts(split)) for split in ("train", "valid", "test"))
 
 
 def test_names_and_facts_that_do_not_belong_together_are_refused(run):
@@ -162,3 +174,10 @@ def test_a_run_of_a_newer_version_is_refused(run):
     write_object(path, json.loads(path.read_text()) | {"format": 99})
     with pytest.raises(RNNLogicError, match=r"another version of rnnlogic \(format 99; this one reads 3\)"):
         Run.open(run.folder)
+
+
+def test_a_mark_that_does_not_come_first_is_found_too(run):
+    path = run.folder / "vocabulary.json"
+    names = json.loads(path.read_text())
+    write_object(path, {key: names[key] for key in sorted(names)})
+    assert Run.open(run.folder).dataset().vocab.entities == tuple(names["entities"])

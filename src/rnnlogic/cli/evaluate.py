@@ -117,6 +117,8 @@ def print_report(report: Report) -> None:
         f"{report.queries:,} queries in {report.seconds:.1f} s"
     )
     echo(f"each {report.protocol}")
+    if report.budget:
+        echo(report.budget)
     rows = report.table()
     print_table(list(rows[0]), [[_rounded(value) for value in row.values()] for row in rows])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -53,6 +53,7 @@ class Dataset:
     report: CleaningReport = field(default_factory=CleaningReport)
     source: str = ""  # one line: where the facts came from and how they were split
     _graphs: dict[str, Graph] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[str, KeptGraph] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for facts in (self.train, self.valid, self.test):
@@ -67,6 +68,7 @@ class Dataset:
         """The same facts with other names to show; graphs that were built are kept."""
         shown = replace(self, vocab=vocab)
         shown._graphs.update(self._graphs)
+        shown._kept.update(self._kept)
         return shown
 
     def facts(self, split: str) -> Triples:
@@ -82,18 +84,25 @@ class Dataset:
         return [self.vocab.relations[relation] for relation in np.flatnonzero(known == 0)]
 
     def graph(self, evidence: Evidence = "train") -> Graph:
-        """The graph of "train", "train+valid" or "all" facts; built once."""
+        """The graph of "train", "train+valid" or "all" facts; built or opened once."""
         if evidence not in EVIDENCE_SPLITS:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
         if evidence not in self._graphs:
-            facts = np.concatenate([self.facts(split) for split in EVIDENCE_SPLITS[evidence]])
-            graph = Graph.from_triples(facts, self.vocab.num_entities, self.vocab.num_relations)
-            self._graphs[evidence] = graph
+            kept = self._kept[evidence](self, evidence) if evidence in self._kept else None
+            self._graphs[evidence] = self._built(evidence) if kept is None else kept
         return self._graphs[evidence]
 
-    def use_graph(self, evidence: Evidence, graph: Graph) -> None:
-        """Take a graph that was built before from the same facts."""
-        self._graphs[evidence] = graph
+    def keep_graph(self, evidence: Evidence, opened: KeptGraph) -> None:
+        """Say how to open a graph that was built before from the same facts; asked when it is needed."""
+        self._kept[evidence] = opened
+
+    def _built(self, evidence: Evidence) -> Graph:
+        facts = np.concatenate([self.facts(split) for split in EVIDENCE_SPLITS[evidence]])
+        return Graph.from_triples(facts, self.vocab.num_entities, self.vocab.num_relations)
+
+
+# Opens the graph of a dataset for some evidence; None if it is not there (any more)
+KeptGraph = Callable[[Dataset, Evidence], Graph | None]
 
 
 def load_dataset(

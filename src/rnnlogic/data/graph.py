@@ -136,14 +136,16 @@ class Graph:
         a = self.arrays
         degree = np.diff(a.row_edges)
         largest = np.zeros(2 * self.num_relations, dtype=np.int64)
-        rows = np.repeat(np.arange(2 * self.num_relations), np.diff(a.relation_rows))
-        np.maximum.at(largest, rows, degree)
+        used = np.flatnonzero(np.diff(a.relation_rows))
+        if len(used):
+            largest[used] = np.maximum.reduceat(degree, a.relation_rows[used])
         return largest
 
 
 def _check_steps(starts: NDArray[np.integer], parts: int, size: int) -> None:
     """Starts [parts+1] of parts that lie one after another in so many elements."""
-    if starts.shape != (parts + 1,) or starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 0).any():
+    is_wrong = starts.shape != (parts + 1,) or starts[0] != 0 or starts[-1] != size
+    if is_wrong or (starts[1:] < starts[:-1]).any():
         raise ValueError("the arrays of the graph do not belong together")
 
 

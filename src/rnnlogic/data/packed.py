@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import islice
+from operator import ge, lt
 from typing import Any
 
 import numpy as np
@@ -69,7 +71,7 @@ def unpack_dataset(names: Mapping[str, Any], arrays: Arrays) -> Dataset:
         raise DataError(f"cleaning.{unknown[0]} is not known")
     vocab = Vocab(told.entities, told.relations, told.entity_labels, told.relation_labels)
     for kind, listed in (("entities", vocab.entities), ("relations", vocab.relations)):
-        if len(set(listed)) < len(listed):
+        if not _ascend(listed) and len(set(listed)) < len(listed):
             raise DataError(f"{kind}: a name is given twice")
     missing = [split for split in SPLITS if split not in arrays]
     if missing:
@@ -78,11 +80,17 @@ def unpack_dataset(names: Mapping[str, Any], arrays: Arrays) -> Dataset:
     return Dataset(told.name, vocab, train, valid, test, told.cleaning, told.source)
 
 
+def _ascend(names: tuple[str, ...]) -> bool:
+    """Whether names ascend, as they do unless their order was given: then each occurs once."""
+    return all(map(lt, names, islice(names, 1, None)))
+
+
 def _checked(split: str, facts: Triples, vocab: Vocab) -> Triples:
     """Facts whose ids all have names; kernels rely on it."""
     if facts.dtype != np.int32 or facts.ndim != 2 or facts.shape[1] != 3:
         raise DataError(f"{split} facts are {facts.dtype} {list(facts.shape)}, not int32 [n, 3]")
     limits = (vocab.num_entities, vocab.num_relations, vocab.num_entities)
-    if len(facts) and (facts.min() < 0 or (facts.max(axis=0) >= limits).any()):
+    largest = [column.max(initial=-1) for column in facts.T]  # max(axis=0) takes five times as long
+    if facts.min(initial=0) < 0 or any(map(ge, largest, limits)):
         raise DataError(f"{split} facts have ids without a name")
     return facts

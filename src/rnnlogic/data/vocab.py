@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -127,6 +128,9 @@ class Vocab:
 
     def entity_id(self, name: str) -> int:
         """Id of an entity by name, or by a label that only one entity has."""
+        place = bisect_left(self.entities, name)
+        if place < len(self.entities) and self.entities[place] == name:
+            return place  # names ascend, unless their order was given: no need to index millions of them
         found = self._entity_ids.get(name)
         if found is None:
             found = _only("entity", name, self._labelled_entities, self.entities, self._entity_ids)

@@ -25,6 +25,7 @@ from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_an
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
 from rnnlogic.evaluation.sampled import NegativeSampler
 from rnnlogic.grounding.candidates import Scored
+from rnnlogic.grounding.sampling.budget import NO_CUTS
 
 Split = Literal["valid", "test"]
 
@@ -110,9 +111,10 @@ def evaluate(
     shared = _Shared(scorer, dataset.graph(evidence), KnownAnswers(dataset.graph("all")), sampler, by_reach)
     chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
     parts: list[Ranks] = []
-    mrr_sum, done = 0.0, 0
-    for ranks in _ranked(chunks, shared, dataset.vocab):
+    mrr_sum, done, cuts = 0.0, 0, NO_CUTS.copy()
+    for ranks, left_out in _ranked(chunks, shared, dataset.vocab):
         parts.append(ranks)
+        cuts += left_out
         if progress is not None:
             mrr_sum += math.fsum(query_metrics(ranks)["mrr"])
             done += len(ranks)
@@ -127,6 +129,7 @@ def evaluate(
         relations=dataset.vocab.relations,
         asked=asked,
         ranks=Ranks.concatenate(parts),
+        cuts=cuts,
     )
 
 
@@ -137,7 +140,8 @@ def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArra
     size = max(QUERIES if by_reach else 1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
     shared = _Shared(scorer, dataset.graph("train"), KnownAnswers(dataset.graph("all")), None, by_reach)
     chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
-    return query_metrics(Ranks.concatenate(list(_ranked(chunks, shared, dataset.vocab))))["mrr"]
+    parts = [ranks for ranks, _ in _ranked(chunks, shared, dataset.vocab)]
+    return query_metrics(Ranks.concatenate(parts))["mrr"]
 
 
 def _evaluate_in_time(
@@ -223,13 +227,16 @@ class _Shared(NamedTuple):
     by_reach: bool  # whether answers are ranked by the entities that rules reach
 
 
-def _ranked(chunks: list[NDArray[np.int32]], shared: _Shared, vocab: Vocab) -> Iterator[Ranks]:
+_Ranked = tuple[Ranks, NDArray[np.int64]]  # and what the budget left out [3]
+
+
+def _ranked(chunks: list[NDArray[np.int32]], shared: _Shared, vocab: Vocab) -> Iterator[_Ranked]:
     """The ranks of each chunk [B, 3], in order; in other scorers than ours only one chunk is at work."""
     done = 0
     side_by_side = isinstance(shared.scorer, RuleBased) and shared.sampler is None
     try:
         if not side_by_side:
-            parts: Iterator[Ranks] = (_rank_chunk(shared, queries) for queries in chunks)
+            parts: Iterator[_Ranked] = (_rank_chunk(shared, queries) for queries in chunks)
         else:
             assert isinstance(shared.scorer, RuleBased)
             parts = map_ordered(_rank_chunk, chunks, shared, shared.scorer.threads)
@@ -246,7 +253,7 @@ def _ranked(chunks: list[NDArray[np.int32]], shared: _Shared, vocab: Vocab) -> I
         ) from error
 
 
-def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> Ranks:
+def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> _Ranked:
     """Ranks of queries [B, 3]; equal questions (head, relation) are adjacent and scored once."""
     check_time()
     heads, relations, answers = np.ascontiguousarray(queries.T)
@@ -255,14 +262,12 @@ def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> Ranks:
     rows, known = shared.known.pairs(heads, relations)
     if shared.by_reach:
         assert isinstance(shared.scorer, RuleBased)
-        ptr, entity, values = _reached(shared, heads[is_new], relations[is_new], question)
+        ptr, entity, values, cuts = _reached(shared, heads[is_new], relations[is_new], question)
         known_ptr = np.searchsorted(rows, np.arange(len(heads) + 1))
         size = shared.graph.num_entities
-        return Ranks(
-            *rank_candidates(
-                ptr, entity, values, question, answers, known_ptr, known.astype(np.int32, copy=False), size
-            )
-        )
+        known_ids = known.astype(np.int32, copy=False)
+        reached = ptr, entity, values
+        return Ranks(*rank_candidates(*reached, question, answers, known_ptr, known_ids, size)), cuts
     scores = shared.scorer.score(shared.graph, heads[is_new], relations[is_new])  # [questions, E]
     expected_shape = (int(is_new.sum()), shared.graph.num_entities)
     if scores.shape != expected_shape:
@@ -270,13 +275,13 @@ def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> Ranks:
     if not is_new.all():
         scores = scores[question]  # [B, E]
     rank = rank_answers if shared.sampler is None else shared.sampler.rank
-    return rank(scores, answers, (rows, known))
+    return rank(scores, answers, (rows, known)), NO_CUTS
 
 
 def _reached(
     shared: _Shared, heads: NDArray[np.int32], relations: NDArray[np.int32], question: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Where the candidates of each question begin [questions+1], the candidates, and their scores."""
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    """Where the candidates of each question begin [questions+1], candidates, scores, and what was cut [3]."""
     assert isinstance(shared.scorer, RuleBased)
     chunks = list(shared.scorer.scored(shared.graph, heads, relations))
     sizes = np.zeros(len(heads) + 1, np.int64)
@@ -293,4 +298,4 @@ def _reached(
         first = int(np.argmax(np.isnan(values)))
         asked = int(np.searchsorted(ptr, first, "right")) - 1
         raise UndefinedScoreError(int(np.argmax(question == asked)), int(entity[first]))
-    return ptr, entity, values
+    return ptr, entity, values, sum((chunk.cuts for chunk in chunks), NO_CUTS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics
 from rnnlogic.evaluation.ranks import Ranks
+from rnnlogic.grounding.sampling.budget import NO_CUTS, cuts_in_words
 
 Side = Literal["both", "tail", "head"]
 
@@ -30,11 +31,17 @@ class Report:
     asked: NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer; sorted by relation, head, answer
     ranks: Ranks  # of the n queries
     protocol: str = FULL_RANKING  # what the answers are ranked among
+    cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
 
     @property
     def is_sample(self) -> bool:
         """Whether time sufficed only for a sample of the facts."""
         return "; a sample of " in self.protocol
+
+    @property
+    def budget(self) -> str:
+        """What the budget for hubs left out, in words; empty if nothing was."""
+        return cuts_in_words(self.cuts)
 
     @property
     def queries(self) -> int:
@@ -65,6 +72,7 @@ class Report:
             "queries": self.queries,
             "seconds": self.seconds,
         }
+        result |= {"budget": self.budget} if self.budget else {}
         for side in self.sides:
             result[side] = {rule: self.metrics(side, rule) for rule in TIE_RULES}
         if relations:

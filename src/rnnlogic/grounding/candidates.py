@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.kernels import label_candidates
+from rnnlogic.grounding.sampling.budget import NO_CUTS
 
 NO_COUNTS: NDArray[np.int32] = np.empty(0, np.int32)
 NO_VALUES: NDArray[np.float32] = np.empty(0, np.float32)
@@ -104,6 +105,7 @@ class Scored(NamedTuple):
     ptr: NDArray[np.int64]  # [q+1] candidates of query i: ptr[i]:ptr[i+1]
     entity: NDArray[np.int32]  # [c]
     values: NDArray[np.float64]  # [c]
+    cuts: NDArray[np.int64] = NO_CUTS  # [3] what the budget left out
 
     def fill(self, dense: NDArray[np.float64]) -> None:
         """Write the scores into dense [batch, E]; other entries are left as they are."""

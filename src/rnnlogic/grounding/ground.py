@@ -27,6 +27,7 @@ from rnnlogic.grounding.evidence.source import Source, Walked, find_items
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.sampling import kernels as sampled
 from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
+from rnnlogic.grounding.scratch import zeros
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.constants import CONSTANT
 from rnnlogic.rules.evidence import is_evidence
@@ -80,9 +81,10 @@ class Grounding:
 
     def candidates(self) -> Candidates:
         """The results by candidate answer."""
-        query, entity, ptr, body, count = kernels.group_by_candidate(
-            self.entity, self.count, self.ptr, len(self.queries), self.num_entities
-        )
+        with zeros("size", self.num_entities, np.int64) as size:
+            query, entity, ptr, body, count = kernels.group_by_candidate(
+                self.entity, self.count, self.ptr, len(self.queries), size
+            )
         return Candidates(
             self.relation,
             self.queries,
@@ -97,16 +99,14 @@ class Grounding:
 
     def scored(self, weights: NDArray[np.float64], feature: Feature) -> Scored:
         """Sum of weight [rules of the whole set] times feature over the rules, for every candidate."""
-        ptr, entity, values = kernels.score_candidates(
-            self.entity,
-            self.count,
-            self.ptr,
-            weights[self.rules],
-            FEATURE_CODES[feature],
-            len(self.queries),
-            self.num_entities,
-        )
-        return Scored(self.queries, ptr, entity, values)
+        found = self.entity, self.count, self.ptr
+        told = weights[self.rules], FEATURE_CODES[feature], len(self.queries)
+        with (
+            zeros("score", self.num_entities) as sums,
+            zeros("reached", self.num_entities, np.bool_) as reached,
+        ):
+            ptr, entity, values = kernels.score_candidates(*found, *told, sums, reached)
+        return Scored(self.queries, ptr, entity, values, self.cuts)
 
 
 class _Ready(NamedTuple):
@@ -286,17 +286,17 @@ class Grounder:
         self, batch: Batch, trie: Trie, budget: Budget
     ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
-        sums, asked = np.zeros(self.graph.num_entities), (batch.heads, batch.hidden, relation, inverse)
-        return sampled.ground_within(self.graph.arrays, trie, *asked, sums, self._chunk_results, budget)
+        asked, limit = (batch.heads, batch.hidden, relation, inverse), self._chunk_results
+        with zeros("sums", self.graph.num_entities) as sums:
+            return sampled.ground_within(self.graph.arrays, trie, *asked, sums, limit, budget)
 
     def _count(
         self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
         relation, inverse = batch.relation, self.graph.inverse(batch.relation)
-        sums = np.zeros(self.graph.num_entities, dtype)
-        return kernels.ground_counts(
-            self.graph.arrays, trie, batch.heads, batch.hidden, relation, inverse, sums, limit
-        )
+        asked = batch.heads, batch.hidden, relation, inverse
+        with zeros("sums", self.graph.num_entities, dtype) as sums:
+            return kernels.ground_counts(self.graph.arrays, trie, *asked, sums, limit)
 
     def _refuse_overflow(self, batch: Batch, trie: Trie) -> None:
         for q in range(len(batch.heads)):

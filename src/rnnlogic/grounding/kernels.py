@@ -192,15 +192,15 @@ def score_candidates(
     weights: NDArray[np.float64],
     feature: int,
     queries: int,
-    num_entities: int,
+    sums: NDArray[np.float64],
+    reached: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches.
 
     Returns ptr [queries+1], entity [c] in order of first visit, score [c]. Bodies are added in order, so
-    entities with equal counts get bit-equal scores.
+    entities with equal counts get bit-equal scores. `sums` [E] and `reached` [E] are zero before and after.
     """
-    sums, reached = np.zeros(num_entities), np.zeros(num_entities, np.bool_)
-    size = min(len(entity), queries * num_entities) + 1
+    size = min(len(entity), queries * len(sums)) + 1
     candidate, score = np.empty(size, np.int32), np.empty(size)
     candidate_ptr = np.zeros(queries + 1, np.int64)
     used = 0
@@ -222,18 +222,22 @@ def score_candidates(
 
 @compiled
 def group_by_candidate(
-    entity: NDArray[np.int32], count: NDArray[Any], ptr: NDArray[np.int64], queries: int, num_entities: int
+    entity: NDArray[np.int32],
+    count: NDArray[Any],
+    ptr: NDArray[np.int64],
+    queries: int,
+    size: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Turn grounded bodies into candidates (query, entity), each with its bodies and counts.
 
     Returns query [c], entity [c], ptr [c+1], body [n], count [n]; candidates ascend by query and entity, the
-    bodies of one candidate ascend.
+    bodies of one candidate ascend. `size` [E] is zero before and after.
     """
     bodies = (len(ptr) - 1) // max(queries, 1)
     body_of, count_of = np.empty(len(entity), np.int32), np.empty(len(entity), count.dtype)
     query_of, entity_of = np.empty(len(entity), np.int64), np.empty(len(entity), np.int32)
     end_of = np.empty(len(entity) + 1, np.int64)
-    size, touched = np.zeros(num_entities, np.int64), np.empty(num_entities, np.int32)
+    touched = np.empty(len(size), np.int32)
     candidates, filled = 0, 0
     end_of[0] = 0
     for q in range(queries):

@@ -102,7 +102,8 @@ def score_candidates(
     weights: NDArray[np.float64],
     feature: int,
     queries: int,
-    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
+    sums: NDArray[np.float64],  # noqa: ARG001 - the kernel's memory
+    reached: NDArray[np.bool_],  # noqa: ARG001 - the kernel's memory
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches."""
     scores: list[dict[int, float]] = [{} for _ in range(queries)]
@@ -122,7 +123,7 @@ def group_by_candidate(
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     queries: int,
-    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
+    size: NDArray[np.int64],  # noqa: ARG001 - the kernel's memory
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Turn grounded bodies into candidates (query, entity), each with its bodies and counts."""
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}

@@ -168,7 +168,10 @@ class _Job:
         places = np.arange(len(rules)) if used == rules else np.array([rules.index(rule) for rule in used])
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         tick = partial(self.progress, "rule figures")
+        started = time.perf_counter()
         statistics = rule_statistics(graph, used, queries, self.threads, tick, self.budget.share(COMPACT / 2))
+        if cut := cuts_in_words(statistics.cuts):
+            self.note("rule figures", started, budget=cut)
         return Learned(predictor, log_prior[places], statistics.support, statistics.confidence)
 
     def task(self, rules: RuleSet) -> Task:

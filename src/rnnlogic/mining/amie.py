@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -35,6 +35,7 @@ from rnnlogic.rules.table import RuleTable
 
 BODIES = 8192  # bodies grounded together; this bounds the results for one entity
 EXAMPLES = 3
+MANY = 10_000  # starts from which on only those are looked at that have edges of a body's first relation
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,8 @@ def amie_statistics(
             pairs[own],
         )
         done += len(part.queries)
-        tick(done, total)
+        tick(min(done, total), total)
+    tick(total, total)  # starts that lead nowhere were not looked at
     back = np.argsort(order)
     facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
     return AmieStatistics(predictions[back], support[back], pca[back], facts, pairs[back])
@@ -170,14 +172,28 @@ def groundings(
     """Ground blocks of bodies from `starts`; each part comes with the position of its block's first body.
 
     The queries of a part are positions in `starts`, ascending. The bodies are sorted, so a block's trie keeps
-    their order; those with constants are grounded apart.
+    their order; those with constants are grounded apart. If there are many starts, bodies of one first step
+    make a block, and start only where that leads on: most entities have edges of few relations.
     """
     chains = sum(not has_constants(body) for body in bodies)
-    blocks = [*range(0, chains, BODIES), *range(chains, len(bodies), BODIES)]
-    for start, end in pairwise([*blocks, len(bodies)]):
+    blocks = {*range(0, chains, BODIES), *range(chains, len(bodies), BODIES)}
+    if len(starts) >= MANY:
+        blocks |= {i for i in range(1, chains) if bodies[i][:1] != bodies[i - 1][:1]}
+    for start, end in pairwise([*sorted(blocks), len(bodies)]):
         block = RuleSet.from_rules(Rule(0, body) for body in bodies[start:end])
-        for part in Grounder(graph, block, threads).ground(starts, 0):
-            yield start, part
+        is_whole = len(starts) < MANY or start >= chains or not bodies[start]
+        own = np.arange(len(starts)) if is_whole else _having(graph, bodies[start][0], starts)
+        for part in Grounder(graph, block, threads).ground(starts[own], 0):
+            yield start, replace(part, queries=own[part.queries])
+
+
+def _having(graph: Graph, relation: int, starts: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Which of some ascending entities have edges of a relation: their positions, ascending."""
+    a = graph.arrays
+    heads = a.row_head[a.relation_rows[relation] : a.relation_rows[relation + 1]]
+    place = np.searchsorted(starts, heads)
+    is_among = starts[np.minimum(place, len(starts) - 1)] == heads
+    return np.asarray(place[is_among], np.int64)
 
 
 def _share(part: NDArray[np.int64], whole: NDArray[np.int64]) -> NDArray[np.float64]:

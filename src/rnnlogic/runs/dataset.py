@@ -8,6 +8,7 @@ graphs/              the graphs of a large dataset, ready to use: their files ar
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ KEPT: tuple[Evidence, ...] = ("train", "all")  # what predict, evaluate and comp
 LARGE = 200_000  # facts from which on it takes longer to sort a graph than to map it
 FORMAT = 3  # of the whole folder; folders of version 0.1 have no mark
 READ = (2, FORMAT)  # folders of format 2 have no checksums
+MARK = re.compile(rb'\{\s*"format": (\d{1,9}),')  # how a vocabulary begins; the rest may take seconds to read
+MARK_BYTES = 64
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
@@ -49,9 +52,7 @@ def read_dataset(folder: Path) -> Dataset:
     except DataError as error:
         raise unreadable(folder, f"{VOCABULARY} and {FACTS} do not fit: {error}") from None
     for evidence in KEPT:
-        place = _graph_folder(folder, dataset, evidence)
-        if place is not None and all(path.is_file() for path in _graph_files(place)):
-            dataset.use_graph(evidence, _mapped_graph(place, dataset))
+        dataset.keep_graph(evidence, partial(_kept_graph, folder))
     return dataset
 
 
@@ -62,6 +63,14 @@ def write_graphs(folder: Path, dataset: Dataset) -> None:
         if place is not None:
             for name, array in dataset.graph(evidence).arrays._asdict().items():
                 write_file(place / f"{name}.npy", partial(np.save, arr=array, allow_pickle=False))
+
+
+def _kept_graph(folder: Path, dataset: Dataset, evidence: Evidence) -> Graph | None:
+    """The graph that a run keeps, if it keeps one and is still there."""
+    place = _graph_folder(folder, dataset, evidence)
+    if place is None or not all(path.is_file() for path in _graph_files(place)):
+        return None
+    return _mapped_graph(place, dataset)
 
 
 def _graph_folder(folder: Path, dataset: Dataset, evidence: Evidence) -> Path | None:
@@ -95,12 +104,25 @@ def _mapped_graph(place: Path, dataset: Dataset) -> Graph:
 
 def require_format(folder: Path) -> None:
     """Refuse a folder of another version."""
-    _names(folder)
+    try:
+        with (folder / VOCABULARY).open("rb") as file:
+            mark = MARK.match(file.read(MARK_BYTES))
+    except OSError:
+        mark = None
+    if mark is None:
+        _names(folder)
+    else:
+        _require_known(folder, int(mark[1]))
 
 
 def _names(folder: Path) -> dict[str, Any]:
     names = read_object(folder / VOCABULARY)
-    found = names.get("format")
+    _require_known(folder, names.get("format"))
+    return names
+
+
+def _require_known(folder: Path, found: object) -> None:
+    """Refuse a format that this version does not read."""
     if found is None:
         raise RunError(
             folder,
@@ -115,4 +137,3 @@ def _names(folder: Path) -> dict[str, Any]:
             f"holds a run of another version of rnnlogic (format {found}; this one reads {FORMAT}); install"
             " that version, or fit again in a new folder",
         )
-    return names

@@ -110,6 +110,7 @@ class Run:
         self.folder = folder
         self._stages = Stages(folder)
         self._config: Config | None = None  # read once
+        self._begun: Dataset | None = None  # what the fit is at work on; its graphs are built
 
     @staticmethod
     def exists(folder: str | Path) -> bool:
@@ -154,6 +155,7 @@ class Run:
         run._require_same("data", *map(fingerprint, (run.dataset(), dataset)))
         run._require_same("rules", *map(fingerprint_of_rules, (run.given(), given)))
         run._remove_partial_files()
+        run._begun = dataset
         return run
 
     @property
@@ -181,6 +183,8 @@ class Run:
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
         dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
+        if self._begun is not None:
+            dataset = self._begun.with_vocab(dataset.vocab)
         write_graphs(self.folder, dataset)
         for name in (METRICS, LOG):
             seal(self.folder / name, grows=True)
@@ -253,7 +257,7 @@ class Run:
             write_file(self.folder / GIVEN, given)
         write_dataset(self.folder, dataset)
         write_file(self.folder / CONFIG, yaml.safe_dump(config.model_dump(), sort_keys=False))
-        self._config = None
+        self._config, self._begun = None, dataset
         return self
 
     def _clear(self) -> None:

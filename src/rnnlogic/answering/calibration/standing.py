@@ -118,10 +118,12 @@ def _new_answers(
 ) -> NewAnswers:
     number = len(heads)
     question = np.repeat(np.arange(number), np.diff(chunk.ptr))
-    known = [graph.neighbours(h, r) for h, r in zip(heads.tolist(), relations.tolist(), strict=True)]
+    asked = zip(heads.tolist(), relations.tolist(), np.diff(chunk.ptr).tolist(), strict=True)
+    none = np.empty(0, np.int32)  # for questions without candidates: completion asks all entities
+    known = [graph.neighbours(h, r) if found else none for h, r, found in asked]
     num_known = np.array([len(answers) for answers in known], np.int64)
     of_known = np.repeat(np.arange(number), num_known)
-    known_tail = np.concatenate([*known, np.empty(0, np.int32)])
+    known_tail = np.concatenate([*known, none])
     is_kept = known_tail != hidden[of_known]
     num_known -= np.bincount(of_known[~is_kept], minlength=number)
     keys = of_known[is_kept] * graph.num_entities + known_tail[is_kept]  # ascending
