@@ -1,8 +1,10 @@
+import contextlib
 import threading
 import time
 
 import pytest
 
+from rnnlogic.base.budget import TimeIsUp, Unwanted, check_time
 from rnnlogic.base.executor import AHEAD, QUEUED, map_ordered
 
 
@@ -35,6 +37,28 @@ def test_an_error_of_one_piece_reaches_the_caller_and_ends_the_work():
     with pytest.raises(ValueError, match="piece 3"):
         list(run(work, range(10_000), 2))
     assert len(begun) < 10_000
+
+
+def test_work_that_nobody_waits_for_ends_inside_a_unit():
+    ended, has_begun = [], threading.Event()
+
+    def work(item):
+        if item == 0:
+            has_begun.wait(5)
+            raise KeyboardInterrupt
+        has_begun.set()
+        try:
+            for _ in range(10_000):  # a long unit that looks at the time now and then
+                time.sleep(0.001)
+                with contextlib.suppress(TimeIsUp):
+                    check_time()
+        except Unwanted:
+            ended.append(item)
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run(work, range(2), threads=2))
+    assert ended == [1]
 
 
 def test_work_waits_for_a_slow_consumer():

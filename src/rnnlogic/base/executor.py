@@ -81,14 +81,20 @@ def map_ordered(
     elif threads <= 1:
         yield from map(partial(function, shared), units)
     else:
-        with ThreadPoolExecutor(threads, initializer=enter_unit, initargs=(enforced_until(),)) as pool:
-            yield from _in_order((pool.submit(function, shared, unit) for unit in units), threads, size, most)
+        unwanted = threading.Event()  # after Ctrl-C or an error the pool waits for units that may take long
+        start = {"initializer": enter_unit, "initargs": (enforced_until(), unwanted)}
+        with ThreadPoolExecutor(threads, **start) as pool:
+            futures = (pool.submit(function, shared, unit) for unit in units)
+            try:
+                yield from _in_order(futures, threads, size, most)
+            finally:
+                unwanted.set()
 
 
-def enter_unit(until: float = math.inf) -> None:
-    """Say that this thread runs units from now on, within the time that is enforced."""
+def enter_unit(until: float = math.inf, unwanted: threading.Event | None = None) -> None:
+    """Say that this thread runs units from now on, within the enforced time and while they are wanted."""
     _PLACE.is_unit = True
-    enforce_until(until)
+    enforce_until(until, unwanted)
 
 
 def _sizes(size: Callable[[Result], int], done: tuple[list[Result], float]) -> int:
