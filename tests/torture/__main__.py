@@ -34,11 +34,18 @@ ATTACKS = {
     "fuzzed HTTP requests": (http, 0.10, 180_000),
     "fuzzed calls of agents' tools": (tools, 0.03, 20_000),
 }
+NAMES = tuple(attack.__name__ for attack, _, _ in ATTACKS.values())
 MEMORY = Path("/dev/shm")
 
 
-def campaign(seconds: float, seed: int, variants: Sequence[str] = VARIANTS, workers: int = 1) -> list[Tally]:
-    """Run all attacks for about so many seconds, after the fits that they work on."""
+def campaign(
+    seconds: float,
+    seed: int,
+    variants: Sequence[str] = VARIANTS,
+    workers: int = 1,
+    only: Sequence[str] = NAMES,
+) -> list[Tally]:
+    """Run attacks for about so many seconds, after the fits that they work on."""
     warnings.simplefilter("ignore")
     os.environ["RNNLOGIC_THREADS"] = "1"
     where = MEMORY if os.access(MEMORY, os.W_OK) else None
@@ -46,10 +53,11 @@ def campaign(seconds: float, seed: int, variants: Sequence[str] = VARIANTS, work
         made = subjects(Path(folder), variants)
         places = [Path(folder, f"scratch-{i}") for i in range(workers)]
         try:
+            attacks = [_attacks(seconds, place, made, workers, only) for place in places]
             found = watch(
                 [
-                    Worker(_attacks(seconds, place, made, workers), f"{seed} {place.name}", place)
-                    for place in places
+                    Worker(mine, f"{seed} {place.name}", place)
+                    for mine, place in zip(attacks, places, strict=True)
                 ]
             )
         finally:
@@ -61,12 +69,16 @@ def campaign(seconds: float, seed: int, variants: Sequence[str] = VARIANTS, work
     return found[0]
 
 
-def _attacks(seconds: float, scratch: Path, made: list[Subject], part: int) -> list[Attack]:
-    """All attacks, one after the other; what the first do not need of their time goes to the next."""
+def _attacks(
+    seconds: float, scratch: Path, made: list[Subject], part: int, only: Sequence[str]
+) -> list[Attack]:
+    """Attacks, one after the other; what the first do not need of their time goes to the next."""
     scratch.mkdir()
     found, until = [], time.monotonic()
-    for name, (attack, share, enough) in ATTACKS.items():
-        until += share * seconds
+    chosen = {name: one for name, one in ATTACKS.items() if one[0].__name__ in only}
+    total = sum(share for _, share, _ in chosen.values())
+    for name, (attack, share, enough) in chosen.items():
+        until += share / total * seconds
         found.append(Attack(name, partial(_trial, attack, scratch, made), until, enough / part))
     return found
 
@@ -90,10 +102,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument(
+        "--only", nargs="+", choices=NAMES, default=NAMES, help="attacks; all if none are named"
+    )
     parser.add_argument("--json", type=Path, help="file of results, from which docs/reliability.md is made")
     options = parser.parse_args()
     started, clock = os.times(), time.monotonic()
-    tallies = campaign(60 * options.minutes, options.seed, workers=options.workers)
+    tallies = campaign(60 * options.minutes, options.seed, workers=options.workers, only=options.only)
     rows = [tally.row() for tally in tallies]
     print(table(rows))
     for tally in tallies:
