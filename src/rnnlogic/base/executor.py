@@ -82,8 +82,8 @@ def map_ordered(
         yield from map(partial(function, shared), units)
     else:
         unwanted = threading.Event()  # after Ctrl-C or an error the pool waits for units that may take long
-        start = {"initializer": enter_unit, "initargs": (enforced_until(), unwanted)}
-        with ThreadPoolExecutor(threads, **start) as pool:
+        told = enforced_until(), unwanted
+        with ThreadPoolExecutor(threads, initializer=enter_unit, initargs=told) as pool:
             futures = (pool.submit(function, shared, unit) for unit in units)
             try:
                 yield from _in_order(futures, threads, size, most)
