@@ -138,7 +138,8 @@ class Worker:
                 if time.monotonic() - noted > BEAT:
                     self._note()
                     noted = time.monotonic()
-            print(f"{attack.name}: {dict(attack.tally.counts)}", file=sys.stderr, flush=True)
+            told = f"{attack.name}: {dict(attack.tally.counts)}", *attack.tally.examples[:3]
+            print(*told, sep="\n  ", file=sys.stderr, flush=True)
         self._note()
 
     def _note(self) -> None:
