@@ -5,7 +5,8 @@ import time
 import pytest
 
 from rnnlogic.base.budget import TimeIsUp, Unwanted, check_time
-from rnnlogic.base.executor import AHEAD, QUEUED, map_ordered
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import AHEAD, QUEUED, THREADS_VARIABLE, default_threads, map_ordered
 
 
 def call(work, item):
@@ -89,3 +90,12 @@ def test_large_results_hold_back_new_work():
     assert len(list(run(work, range(200), threads=2, most=300))) == 200
     # While the first piece ran: itself, results worth 400 (the last one tipped it over), and what was queued.
     assert seen[0] <= 1 + 4 + 2 * QUEUED
+
+
+def test_the_number_of_threads_comes_from_the_environment(monkeypatch):
+    monkeypatch.setenv(THREADS_VARIABLE, "3")
+    assert default_threads() == 3
+    for wrong in ("0", "x", "-1", "\u00b2", "1" * 5000):
+        monkeypatch.setenv(THREADS_VARIABLE, wrong)
+        with pytest.raises(RNNLogicError, match="it must be a whole number"):
+            default_threads()
