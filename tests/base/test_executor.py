@@ -1,9 +1,12 @@
+import contextlib
 import threading
 import time
 
 import pytest
 
-from rnnlogic.base.executor import AHEAD, QUEUED, map_ordered
+from rnnlogic.base.budget import TimeIsUp, Unwanted, check_time
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import AHEAD, QUEUED, THREADS_VARIABLE, default_threads, map_ordered
 
 
 def call(work, item):
@@ -37,6 +40,28 @@ def test_an_error_of_one_piece_reaches_the_caller_and_ends_the_work():
     assert len(begun) < 10_000
 
 
+def test_work_that_nobody_waits_for_ends_inside_a_unit():
+    ended, has_begun = [], threading.Event()
+
+    def work(item):
+        if item == 0:
+            has_begun.wait(5)
+            raise KeyboardInterrupt
+        has_begun.set()
+        try:
+            for _ in range(10_000):  # a long unit that looks at the time now and then
+                time.sleep(0.001)
+                with contextlib.suppress(TimeIsUp):
+                    check_time()
+        except Unwanted:
+            ended.append(item)
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        list(run(work, range(2), threads=2))
+    assert ended == [1]
+
+
 def test_work_waits_for_a_slow_consumer():
     begun = []
     results = run(lambda item: begun.append(item) or 1, range(1000), threads=2)
@@ -65,3 +90,12 @@ def test_large_results_hold_back_new_work():
     assert len(list(run(work, range(200), threads=2, most=300))) == 200
     # While the first piece ran: itself, results worth 400 (the last one tipped it over), and what was queued.
     assert seen[0] <= 1 + 4 + 2 * QUEUED
+
+
+def test_the_number_of_threads_comes_from_the_environment(monkeypatch):
+    monkeypatch.setenv(THREADS_VARIABLE, "3")
+    assert default_threads() == 3
+    for wrong in ("0", "x", "-1", "\u00b2", "1" * 5000):
+        monkeypatch.setenv(THREADS_VARIABLE, wrong)
+        with pytest.raises(RNNLogicError, match="it must be a whole number"):
+            default_threads()

@@ -87,8 +87,11 @@ def test_without_locks_of_the_system_the_holder_is_looked_for(tmp_path, monkeypa
 
 
 def test_no_trace_where_nothing_was_written(tmp_path):
-    with exclusive(tmp_path / "new"):
-        assert (tmp_path / "new" / LOCK).is_file()
+    with exclusive(tmp_path / "new" / "run"):
+        assert (tmp_path / "new" / "run" / LOCK).is_file()
     assert not (tmp_path / "new").exists()
+    with exclusive(tmp_path / "new" / "run"):
+        (tmp_path / "new" / "other").touch()
+    assert [path.name for path in tmp_path.rglob("*")] == ["new", "other"]
     with exclusive(None):
         pass

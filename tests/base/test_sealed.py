@@ -45,11 +45,30 @@ def test_a_kill_between_the_manifest_and_the_file_leaves_a_whole_folder(folder, 
     def killed(*_):
         raise KeyboardInterrupt
 
+    for _ in range(2):  # one kill after another, each with other contents
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", killed)
+            for content in ("newer", "newest", "newest", "other"):
+                with pytest.raises(KeyboardInterrupt):
+                    write_sealed(folder / "a.json", content)
+                assert read_sealed(folder / "a.json") == b"first"
+        assert not list(folder.glob(".*.partial"))
+        write_sealed(folder / "a.json", "second")
+        assert read_sealed(folder / "a.json") == b"second"
+        write_sealed(folder / "a.json", "first")
+
+
+def test_a_new_note_does_not_make_damage_good(folder, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    write_sealed(folder / "a.json", "second")
+    (folder / "a.json").write_text("damaged")
     monkeypatch.setattr(Path, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
-        write_sealed(folder / "a.json", "newer")
-    assert read_sealed(folder / "a.json") == b"first"
-    assert not list(folder.glob(".*.partial"))
+        write_sealed(folder / "a.json", "third")
+    with pytest.raises(DamagedError):
+        read_sealed(folder / "a.json")
 
 
 def test_damage_of_the_manifest_is_noticed(folder):

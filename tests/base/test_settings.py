@@ -33,15 +33,20 @@ class Middle(Settings):
 class Outer(Settings):
     seed: int = 0
     middle: Middle = Middle()
+    most: int | None = None
+    on: bool = False
+
+
+KEYS = ["seed", "middle.inner.times", "middle.inner.names", "middle.share", "most", "on"]
 
 
 def test_all_keys_of_all_groups():
-    assert all_keys(Outer) == ["seed", "middle.inner.times", "middle.inner.names", "middle.share"]
+    assert all_keys(Outer) == KEYS
 
 
 def test_values_are_checked():
-    made = checked(Outer, {"middle": {"inner": {"times": 3}}})
-    assert (made.middle.inner.times, made.middle.share) == (3, 0.5)
+    made = checked(Outer, {"middle": {"inner": {"times": 3}}, "on": True})
+    assert (made.middle.inner.times, made.middle.share, made.on) == (3, 0.5, True)
 
 
 @pytest.mark.parametrize(
@@ -53,8 +58,11 @@ def test_values_are_checked():
             {"middle": {"inner": {"how_often": 1}}},
             "'middle.inner.how_often'; it is called middle.inner.times",
         ),
-        ({"zzzzzzzzz": 1}, "known: seed, middle.inner.times, middle.inner.names, middle.share"),
+        ({"zzzzzzzzz": 1}, f"known: {', '.join(KEYS)}"),
         ({"seed": "one"}, "^here: seed: Input should be a valid integer.*, found 'one'"),
+        ({"seed": True}, "^here: seed: expected a number, found True"),
+        ({"middle": {"share": False}}, "^here: middle.share: expected a number, found False"),
+        ({"most": True}, "^here: most: expected a number, found True"),
         ({"middle": 3}, "^here: middle: Input should be a valid dictionary.*, found 3"),
         ({"seed": {"middle": 1}}, "^here: seed: Input should be a valid integer"),
         ({1: 2}, "^here: .*1"),

@@ -286,5 +286,6 @@ def test_few_rules_and_the_frontier(data, tmp_path):
     )
     assert full["rules"] > len(rules)
     assert full["frontier"] == []
-    refused = CliRunner().invoke(app, ["fit", data, "-o", str(tmp_path / "x"), "--compact", "many"])
-    assert "--compact many: expected a number of rules" in str(refused.exception)
+    for wrong in ("many", "0", "\u00b2", "1" * 5000):
+        refused = CliRunner().invoke(app, ["fit", data, "-o", str(tmp_path / "x"), "--compact", wrong])
+        assert f"--compact {wrong[:20]}: expected a number of rules" in str(refused.exception)

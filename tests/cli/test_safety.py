@@ -4,6 +4,7 @@ import ast
 import csv
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -16,12 +17,14 @@ import pytest
 import rnnlogic.cli
 from rnnlogic.cli.safety import Stopped, polite
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.embeddings.files import save_embedding
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, write_object
 from rnnlogic.runs.folder import Run
 from tests.cli.test_fit import run
 from tests.family import fake_learn, family, family_facts, write_family
+from tests.predictors.paths.oracles import random_embedding
 
 CLI = Path(rnnlogic.cli.__file__).parent
 ESCAPE, OVERRIDE = "\x1b[31m", "\u202e"
@@ -122,6 +125,8 @@ def test_cells_of_spreadsheets(nasty, tmp_path, monkeypatch, capsys):
         ("rules", "RUN", "export", "-o", "n" * 300),
         ("predict", "n" * 300, "--head", "a", "--relation", "b"),
         ("check", "n" * 300),
+        ("compare", "RUN", "RUN", "--samples", "9" * 12),
+        ("labels", "not/there", "DATA"),
         ("mine", "DATA", "-o", "NEW", "--smoothing", "inf"),
         ("data", "split", "DATA", "-o", "n" * 300),
     ],
@@ -134,6 +139,7 @@ def test_mistakes_end_in_one_line(wrong, whole, tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().err
     assert "rror" in told
     assert len(told) < 2000
+    assert [path.name for path in tmp_path.iterdir()] == ["family.tsv"]
     assert not (tmp_path / "NEW").exists()
 
 
@@ -166,6 +172,19 @@ def test_check_says_what_is_there_and_whether_it_is_whole(folder, monkeypatch, c
     (folder / "rules.txt").write_text("other")
     write_arrays(path, read_arrays_unchecked(path))
     assert run("--no-verify", *ask, monkeypatch=monkeypatch) in (0, 2)
+
+
+def test_check_notices_that_the_manifest_itself_is_gone(folder, monkeypatch, capsys):
+    vocab = family().vocab
+    inner = random_embedding(vocab.num_entities, vocab.num_relations)
+    save_embedding(folder / "embedding", inner, vocab, {})  # has a manifest of its own
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 0
+    (folder / "manifest.jsonl").unlink()
+    capsys.readouterr()
+    assert run("check", str(folder), "--json", monkeypatch=monkeypatch) == 1
+    states = {file["file"]: file["state"] for file in json.loads(capsys.readouterr().out)["files"]}
+    assert states["model.safetensors"] == "not in the manifest"
+    assert states["embedding/embedding.safetensors"] == "whole"
 
 
 def read_arrays_unchecked(path):
@@ -258,6 +277,16 @@ def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, caps
     assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
     assert signal.getsignal(number) is before
     assert Run.exists(tmp_path / "run")
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&- >&- 2>&-", 0), (">&-", 0), ("2>&-", 2)])
+def test_closed_streams_lead_nowhere(closed, code, whole):
+    place = whole if code == 0 else whole / "missing"
+    words = [sys.executable, "-m", "rnnlogic", "rules", str(place)]
+    done = subprocess.run(
+        f"exec {shlex.join(words)} {closed}", shell=True, stderr=subprocess.PIPE, check=False
+    )
+    assert (done.returncode, done.stderr) == (code, b"")
 
 
 @pytest.mark.skipif(

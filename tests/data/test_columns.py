@@ -135,6 +135,7 @@ def test_numbers_are_numbers_even_if_names_are_numbers_too(tmp_path):
         ("a,,b", "must be three names or numbers"),
         ("a,a,b", "need different columns"),
         ("head,1,tail", "need different columns"),
+        ("1,2," + "1" * 5000, f"no column '{'1' * 50}' among"),
         ("head,relation,tial", r"f\.csv:1: no column 'tial' among 'head', 'relation', 'tail'"),
         ("head,relation,4", "a number from 1 to 3"),
     ],

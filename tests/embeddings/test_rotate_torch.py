@@ -34,3 +34,10 @@ def test_a_missing_gpu_is_an_error(ring):  # noqa: F811
     sampler = Sampler.of(ring, RotatESettings())
     with pytest.raises(RNNLogicError, match="finds no CUDA device"):
         TorchStepper(initial_parameters(1, 1, RotatESettings()), sampler, "cuda")
+
+
+@pytest.mark.parametrize("device", ["", "gpu", "cpu:x", "meta", "-1", "a\x00b", "\udcff", "vulkan"])
+def test_a_device_that_does_not_exist_is_an_error(device, ring):  # noqa: F811
+    sampler = Sampler.of(ring, RotatESettings())
+    with pytest.raises(RNNLogicError, match="torch cannot use it"):
+        TorchStepper(initial_parameters(1, 1, RotatESettings()), sampler, device)

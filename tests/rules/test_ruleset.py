@@ -156,6 +156,26 @@ def test_steps_that_stand_for_nothing_are_refused(body):
         unpack_rules(arrays | {"body_ptr": np.array([0, len(body)])})
 
 
+@pytest.mark.parametrize(
+    ("rules", "is_fine"),
+    [
+        ([(0, [1]), (0, [2]), (1, [1]), (0, [1, 1]), (0, [1, 2]), (0, [2, 1])], True),
+        ([(0, [1]), (0, [1, 2]), (0, [1])], False),
+        ([(0, [1, 2]), (1, [1, 2]), (1, [1, 2])], False),
+        ([], True),
+    ],
+)
+def test_a_rule_that_is_there_twice_is_refused(rules, is_fine):
+    bodies = [body for _, body in rules]
+    arrays = {
+        "heads": np.array([head for head, _ in rules], np.int32),
+        "body": np.array([step for body in bodies for step in body], np.int32),
+        "body_ptr": np.cumsum([0, *map(len, bodies)]),
+    }
+    with nullcontext() if is_fine else pytest.raises(RuleError, match="twice"):
+        assert len(unpack_rules(arrays)) == len(rules)
+
+
 def test_rules_with_constants_are_told_apart():
     rules = RuleSet.from_rules(
         [Rule(0, (1, 2)), Rule(0, (1, CONSTANT - 4)), Rule(0, (CONSTANT, CONSTANT, 1))]

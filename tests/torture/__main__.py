@@ -3,24 +3,23 @@
 import argparse
 import json
 import os
-import pickle
 import platform
-import sys
 import tempfile
 import time
-import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
 from tests.torture.damage import damage, hostile, writers
-from tests.torture.interrupt import disks, kills, race
+from tests.torture.interrupt import MOUNTED, disks, kills, race, unmount
 from tests.torture.outcome import BAD, KINDS, Tally
 from tests.torture.readers import readers
 from tests.torture.runs import VARIANTS, Subject, subjects
+from tests.torture.supervise import Attack, Worker, watch
 from tests.torture.web import http, tools
 
 # Share of the time, and trials that are enough
@@ -35,58 +34,57 @@ ATTACKS = {
     "fuzzed HTTP requests": (http, 0.10, 180_000),
     "fuzzed calls of agents' tools": (tools, 0.03, 20_000),
 }
+NAMES = tuple(attack.__name__ for attack, _, _ in ATTACKS.values())
 MEMORY = Path("/dev/shm")
 
 
-def campaign(seconds: float, seed: int, variants: Sequence[str] = VARIANTS, workers: int = 1) -> list[Tally]:
-    """Run all attacks for about so many seconds, after the fits that they work on."""
+def campaign(
+    seconds: float,
+    seed: int,
+    variants: Sequence[str] = VARIANTS,
+    workers: int = 1,
+    only: Sequence[str] = NAMES,
+) -> list[Tally]:
+    """Run attacks for about so many seconds, after the fits that they work on."""
     warnings.simplefilter("ignore")
     os.environ["RNNLOGIC_THREADS"] = "1"
     where = MEMORY if os.access(MEMORY, os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=where) as folder, np.errstate(all="ignore"):
         made = subjects(Path(folder), variants)
-        if workers == 1:
-            return _attacks(seconds, f"{seed}", Path(folder) / "scratch-0", made)
-        children = [_worker(i, seconds, f"{seed} {i}", Path(folder), made, workers) for i in range(workers)]
-        for child in children:
-            os.waitpid(child, 0)
-        found = [_tallies(Path(folder) / f"tallies-{i}") for i in range(workers)]
+        places = [Path(folder, f"scratch-{i}") for i in range(workers)]
+        try:
+            attacks = [_attacks(seconds, place, made, workers, only) for place in places]
+            found = watch(
+                [
+                    Worker(mine, f"{seed} {place.name}", place)
+                    for mine, place in zip(attacks, places, strict=True)
+                ]
+            )
+        finally:
+            for place in places:
+                unmount(place / MOUNTED)
     for other in found[1:]:
         for tally, more in zip(found[0], other, strict=True):
             tally.merge(more)
     return found[0]
 
 
-def _attacks(seconds: float, seed: str, scratch: Path, made: list[Subject], part: int = 1) -> list[Tally]:
-    """All attacks, one after the other; what the first do not need of their time goes to the next."""
+def _attacks(
+    seconds: float, scratch: Path, made: list[Subject], part: int, only: Sequence[str]
+) -> list[Attack]:
+    """Attacks, one after the other; what the first do not need of their time goes to the next."""
     scratch.mkdir()
-    tallies, until = [], time.monotonic()
-    for name, (attack, share, enough) in ATTACKS.items():
-        tally, random, until = Tally(name), Random(f"{seed} {name}"), until + share * seconds
-        while (time.monotonic() < until or not tally.tried) and tally.tried < enough / part:
-            attack(tally, random, scratch, made)
-        tallies.append(tally)
-        print(f"{name}: {dict(tally.counts)}", *tally.examples[:3], sep="\n  ", file=sys.stderr, flush=True)
-    return tallies
+    found, until = [], time.monotonic()
+    chosen = {name: one for name, one in ATTACKS.items() if one[0].__name__ in only}
+    total = sum(share for _, share, _ in chosen.values())
+    for name, (attack, share, enough) in chosen.items():
+        until += share / total * seconds
+        found.append(Attack(name, partial(_trial, attack, scratch, made), until, enough / part))
+    return found
 
 
-def _worker(i: int, seconds: float, seed: str, folder: Path, made: list[Subject], workers: int) -> int:
-    child = os.fork()
-    if child:
-        return child
-    try:
-        found = _attacks(seconds, seed, folder / f"scratch-{i}", made, workers)
-        (folder / f"tallies-{i}").write_bytes(pickle.dumps(found))
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(0)
-
-
-def _tallies(path: Path) -> list[Tally]:
-    if not path.is_file():
-        raise SystemExit("a worker of the campaign failed; see above")
-    return pickle.loads(path.read_bytes())
+def _trial(attack: Callable, scratch: Path, made: list[Subject], tally: Tally, seed: str) -> None:
+    attack(tally, Random(seed), scratch, made)
 
 
 def table(rows: list[dict]) -> str:
@@ -104,10 +102,13 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument(
+        "--only", nargs="+", choices=NAMES, default=NAMES, help="attacks; all if none are named"
+    )
     parser.add_argument("--json", type=Path, help="file of results, from which docs/reliability.md is made")
     options = parser.parse_args()
     started, clock = os.times(), time.monotonic()
-    tallies = campaign(60 * options.minutes, options.seed, workers=options.workers)
+    tallies = campaign(60 * options.minutes, options.seed, workers=options.workers, only=options.only)
     rows = [tally.row() for tally in tallies]
     print(table(rows))
     for tally in tallies:

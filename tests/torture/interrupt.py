@@ -19,11 +19,12 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from tests.torture.damage import is_whole
-from tests.torture.outcome import Done, Tally, command
+from tests.torture.outcome import Done, Hang, Tally, command
 from tests.torture.runs import FACTS, Subject, copy_of, fit_words, out_of, said_by, shown, words_of
 
-LONGEST = 120.0  # seconds for one command
+LONGEST = 60.0  # seconds for one command, after which it hangs
 MOST_KILLS = 8  # of one piece of work
+MOUNTED = "mounted"  # a disk of its own, in the folder of the trials
 FAULTS = (errno.ENOSPC, errno.EROFS, errno.EIO, errno.EDQUOT)
 WORKS = ("fit", "fit", "fit", "embed", "evaluate", "complete", "export", "labels", "mine", "card")
 EMBED = ("--dim", "4", "--set", "epochs=30", "--set", "evaluations=3", "--seed", "1", "--threads", "1")
@@ -227,7 +228,7 @@ def _read_only(tally: Tally, random: Random, scratch: Path, subjects: list[Subje
                 folder.chmod(0o755)
         _judge(tally, work, known, f"{work.name} {work.subject.variant}: read-only", done)
         return
-    with mounted(scratch / "mounted", "16m") as place:
+    with mounted(scratch / MOUNTED, "16m") as place:
         work = _some_work(random, place / "work", subjects)
         known = _known_of(work)
         work.prepare()
@@ -239,7 +240,7 @@ def _read_only(tally: Tally, random: Random, scratch: Path, subjects: list[Subje
 
 def _small_disk(tally: Tally, random: Random, scratch: Path, subjects: list[Subject]) -> None:
     """A disk on which there is not enough room."""
-    with mounted(scratch / "mounted", "16m") as place:
+    with mounted(scratch / MOUNTED, "16m") as place:
         work = _some_work(random, place / "work", subjects)
         known = _known_of(work)
         work.prepare()
@@ -341,17 +342,20 @@ def _faulty(fault: Callable[[], None], after: int, once: bool = False) -> Iterat
 
 
 def _forked(
-    work: Work, scratch: Path, fault: Callable = contextlib.nullcontext, kill_after: float = LONGEST
+    work: Work, scratch: Path, fault: Callable = contextlib.nullcontext, kill_after: float | None = None
 ) -> Done | None:
     """Do the work in another process, which may be killed; None if it was."""
     report = scratch / "forked.json"
-    child, until = _fork(work, report, fault), time.monotonic() + kill_after
+    child = _fork(work, report, fault)
+    until = time.monotonic() + (LONGEST if kill_after is None else kill_after)
     while time.monotonic() < until:
         if os.waitpid(child, os.WNOHANG)[0]:
             return _report(report)
         time.sleep(0.001)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    if kill_after is None:
+        raise Hang(f"{work.name} {work.subject.variant}: no end after {LONGEST:g} s")
     return None
 
 
@@ -380,11 +384,18 @@ def _mount(*words: str) -> bool:
 def mounted(place: Path, size: str) -> Iterator[Path]:
     """A small disk in memory."""
     place.mkdir(exist_ok=True)
+    unmount(place)
     assert _mount("-t", "tmpfs", "-o", f"size={size}", "torture", str(place))
     try:
         yield place
     finally:
-        subprocess.run(["umount", "--lazy", str(place)], capture_output=True, check=False)
+        unmount(place)
+
+
+def unmount(place: Path) -> None:
+    """Take a disk away; a trial that was killed may have left one."""
+    while place.is_mount() and subprocess.run(["umount", "--lazy", str(place)], check=False).returncode == 0:
+        pass
 
 
 _mountable: list[bool] = []
@@ -393,10 +404,10 @@ _mountable: list[bool] = []
 def can_mount(scratch: Path) -> bool:
     """Whether we may mount a disk in memory."""
     if not _mountable:
-        place = scratch / "mounted"
+        place = scratch / MOUNTED
         place.mkdir(exist_ok=True)
         may = os.getuid() == 0 and shutil.which("mount") is not None
         _mountable.append(may and _mount("-t", "tmpfs", "-o", "size=1m", "torture", str(place)))
         if _mountable[0]:
-            subprocess.run(["umount", "--lazy", str(place)], capture_output=True, check=False)
+            unmount(place)
     return _mountable[0]

@@ -12,9 +12,13 @@ import typer
 from rnnlogic.cli import app
 from rnnlogic.cli.safety import polite
 
-KINDS = ("clear", "traceback", "silent wrong", "lost")
+KINDS = ("clear", "traceback", "silent wrong", "lost", "hang")
 BAD = KINDS[1:]
 KEPT = 20  # examples of what went wrong
+
+
+class Hang(Exception):  # noqa: N818
+    """Something that was not killed does not come to an end."""
 
 
 @dataclass

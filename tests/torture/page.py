@@ -1,4 +1,4 @@
-"""`python -m tests.torture.page RESULTS.json docs/reliability.md`: the page, from a campaign."""
+"""`python -m tests.torture.page RESULTS.json... docs/reliability.md`: the page of a campaign in parts."""
 
 import json
 import sys
@@ -10,14 +10,27 @@ from tests.torture.__main__ import table
 TEXT = Path(__file__).with_name("reliability.txt")
 
 
-def page(results: dict) -> str:
-    """The page as Markdown."""
+def page(parts: list[dict]) -> str:
+    """The page as Markdown; the parts of a campaign have different seeds."""
     rows = [f"| `{name}` | {value:,} | `{PREFIX}{name.upper()}` |" for name, value in LIMITS.items()]
     limits = "\n".join(["| limit | default | variable |", "|---|---|---|", *rows])
-    about = {key: results[key] for key in ("minutes", "seed", "python", "workers", "cpu_seconds")}
-    about["note"] = results.get("note", "")  # if it was no whole campaign
-    return TEXT.read_text(encoding="utf-8").format(limits=limits, table=table(results["rows"]), **about)
+    first = parts[0]
+    about = {key: sum(part[key] for part in parts) for key in ("minutes", "cpu_seconds")}
+    about |= {"python": first["python"], "workers": first["workers"], "parts": len(parts)}
+    about["note"] = "".join(part.get("note", "") for part in parts)  # what a reader should know besides
+    about["seeds"] = ", ".join(str(part["seed"]) for part in parts)
+    return TEXT.read_text(encoding="utf-8").format(limits=limits, table=table(summed(parts)), **about)
+
+
+def summed(parts: list[dict]) -> list[dict]:
+    """The rows of all parts together."""
+    together = zip(*(part["rows"] for part in parts), strict=True)
+    return [
+        {key: value if key == "campaign" else sum(row[key] for row in rows) for key, value in rows[0].items()}
+        for rows in together
+    ]
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).write_text(page(json.loads(Path(sys.argv[1]).read_text())), encoding="utf-8")
+    *results, place = map(Path, sys.argv[1:])
+    Path(place).write_text(page([json.loads(path.read_text()) for path in results]), encoding="utf-8")

@@ -29,15 +29,22 @@ class TimeIsUp(Exception):  # noqa: N818
     """The time is up for work that leaves nothing behind; who gave the budget goes on without it."""
 
 
+class Unwanted(BaseException):
+    """Nobody waits for this work any more; it ends at once, so nothing on the way may catch this."""
+
+
 class _Enforced(threading.local):
     until = math.inf
+    unwanted: threading.Event | None = None  # set once nobody waits for what this thread does
 
 
 _HERE = _Enforced()
 
 
 def check_time() -> None:
-    """Raise TimeIsUp if the budget that is enforced in this thread is over."""
+    """Raise TimeIsUp if the budget that is enforced in this thread is over, Unwanted if nobody waits."""
+    if _HERE.unwanted is not None and _HERE.unwanted.is_set():
+        raise Unwanted
     if time.monotonic() >= _HERE.until:
         raise TimeIsUp
 
@@ -47,9 +54,9 @@ def enforced_until() -> float:
     return _HERE.until
 
 
-def enforce_until(until: float) -> None:
-    """Enforce in this thread what is enforced in the one that it works for."""
-    _HERE.until = until
+def enforce_until(until: float, unwanted: threading.Event | None = None) -> None:
+    """Enforce in this thread what is enforced in the one that it works for, as long as that one waits."""
+    _HERE.until, _HERE.unwanted = until, unwanted
 
 
 @dataclass(frozen=True)

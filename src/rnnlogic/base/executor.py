@@ -21,6 +21,7 @@ from rnnlogic.base.budget import enforce_until, enforced_until
 from rnnlogic.base.clusters import current_cluster
 from rnnlogic.base.clusters.grouping import Grouping
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.numbers import whole_number
 
 Shared = TypeVar("Shared")
 Unit = TypeVar("Unit")
@@ -34,10 +35,12 @@ AHEAD = 32  # units started before the next result is taken, per thread: a slow 
 def default_threads() -> int:
     """Number of threads to use: $RNNLOGIC_THREADS if set, else all cores that this process may use."""
     wanted = os.environ.get(THREADS_VARIABLE, "")
-    if wanted and not (wanted.isdigit() and int(wanted)):
-        raise RNNLogicError(f"${THREADS_VARIABLE} is {wanted!r}; it must be a whole number of at least 1")
     if wanted:
-        return int(wanted)
+        number = whole_number(wanted)
+        if not number:
+            found = f"${THREADS_VARIABLE} is {wanted[:20]!r}"
+            raise RNNLogicError(f"{found}; it must be a whole number of at least 1")
+        return number
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -81,14 +84,20 @@ def map_ordered(
     elif threads <= 1:
         yield from map(partial(function, shared), units)
     else:
-        with ThreadPoolExecutor(threads, initializer=enter_unit, initargs=(enforced_until(),)) as pool:
-            yield from _in_order((pool.submit(function, shared, unit) for unit in units), threads, size, most)
+        unwanted = threading.Event()  # after Ctrl-C or an error the pool waits for units that may take long
+        told = enforced_until(), unwanted
+        with ThreadPoolExecutor(threads, initializer=enter_unit, initargs=told) as pool:
+            futures = (pool.submit(function, shared, unit) for unit in units)
+            try:
+                yield from _in_order(futures, threads, size, most)
+            finally:
+                unwanted.set()
 
 
-def enter_unit(until: float = math.inf) -> None:
-    """Say that this thread runs units from now on, within the time that is enforced."""
+def enter_unit(until: float = math.inf, unwanted: threading.Event | None = None) -> None:
+    """Say that this thread runs units from now on, within the enforced time and while they are wanted."""
     _PLACE.is_unit = True
-    enforce_until(until)
+    enforce_until(until, unwanted)
 
 
 def _sizes(size: Callable[[Result], int], done: tuple[list[Result], float]) -> int:

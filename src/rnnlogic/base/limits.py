@@ -13,6 +13,7 @@ import zlib
 from typing import BinaryIO, cast
 
 from rnnlogic.base.errors import DataError, RNNLogicError
+from rnnlogic.base.numbers import whole_number
 
 PREFIX = "RNNLOGIC_LIMIT_"
 LIMITS = {
@@ -26,9 +27,10 @@ LIMITS = {
 def limit(name: str) -> int:
     """The value of a limit."""
     text = os.environ.get(PREFIX + name.upper(), "")
-    if text and not (text.isdecimal() and len(text) < 19):
+    number = whole_number(text) if text else LIMITS[name]
+    if number is None:
         raise RNNLogicError(f"${PREFIX}{name.upper()} is {text[:20]!r}; it must be a whole number")
-    return int(text) if text else LIMITS[name]
+    return number
 
 
 def beyond(name: str, place: object) -> DataError:

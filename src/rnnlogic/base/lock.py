@@ -42,7 +42,7 @@ def exclusive(folder: str | Path | None) -> Iterator[None]:
         yield  # whoever writes there says what is wrong with it
         return
     folder = Path(folder)
-    made = not folder.exists()
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
     handle = _taken_if_writable(folder)
     try:
         yield
@@ -51,9 +51,9 @@ def exclusive(folder: str | Path | None) -> Iterator[None]:
             with contextlib.suppress(OSError):
                 (folder / LOCK).unlink(missing_ok=True)  # while it is ours
             os.close(handle)
-        if made:
-            with contextlib.suppress(OSError):  # nothing was written: leave no trace
-                folder.rmdir()
+        with contextlib.suppress(OSError):  # unless something was written, leave no trace
+            for path in made:
+                path.rmdir()
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from rnnlogic.cli import labels as labels_command
 from rnnlogic.cli.card import card
 from rnnlogic.cli.mcp import mcp
 from rnnlogic.cli.output import echo
-from rnnlogic.cli.safety import SafeGroup, polite
+from rnnlogic.cli.safety import SafeGroup, open_streams, polite
 
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
@@ -93,5 +93,6 @@ def main() -> None:
 
     Typer itself handles Ctrl-C (exit code 130) and a reader that closes our output early.
     """
+    open_streams()
     with polite():
         app()

@@ -27,7 +27,7 @@ def compare(
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder to compare it with.")],
     split: Annotated[SplitChoice, typer.Option(help="Facts to rank.")] = SplitChoice.test,
     evidence: EvidenceOption = EvidenceChoice.train,
-    samples: Annotated[int, typer.Option(help="Number of bootstrap samples.", min=1)] = 10_000,
+    samples: Annotated[int, typer.Option(help="Number of bootstrap samples.", min=1, max=1_000_000)] = 10_000,
     seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
     ids: IdsOption = False,
     as_json: AsJson = False,

@@ -13,6 +13,7 @@ import typer
 
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.numbers import whole_number
 from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
     AsJson,
@@ -174,9 +175,9 @@ def _compact_settings(text: str | None) -> list[str]:
         return []
     if text == "off":
         return ["compact.enabled=false"]
-    if not text.isdigit() or int(text) < 1:
-        raise RNNLogicError(f"--compact {text}: expected a number of rules from 1 on, or off")
-    return ["compact.enabled=true", f"compact.rules={text}"]
+    if not whole_number(text):
+        raise RNNLogicError(f"--compact {text[:20]}: expected a number of rules from 1 on, or off")
+    return ["compact.enabled=true", f"compact.rules={whole_number(text)}"]
 
 
 def _print_untrained(dataset: Dataset) -> None:

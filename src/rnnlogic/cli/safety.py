@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from typer.core import TyperGroup
@@ -17,6 +19,7 @@ from rnnlogic.cli.output import echo
 STOPPED = 128  # exit code of a command that a signal stopped: this and the signal's number
 SIGNALS = ("SIGTERM", "SIGHUP")
 LARGEST = 1 << 53
+LAST_STREAM = 2  # number of the standard error stream
 
 
 class Stopped(KeyboardInterrupt):
@@ -39,6 +42,19 @@ class SafeGroup(TyperGroup):
 def exit_code(stop: KeyboardInterrupt) -> int:
     """What a command that was stopped returns."""
     return STOPPED + (stop.number if isinstance(stop, Stopped) else int(signal.SIGINT))
+
+
+def open_streams() -> None:
+    """Lead streams that whoever started us has closed (`>&-`) to nowhere.
+
+    Else the next file that is opened gets their number, and whatever prints would write into it.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= LAST_STREAM:
+        pass  # the lowest number that is free: one of the streams
+    os.close(number)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.numbers import whole_number
 from rnnlogic.data.raw import Tally, shortened
 
 ROLES = ("head", "relation", "tail")
@@ -197,14 +198,15 @@ def _chosen(row: Sequence[str], columns: tuple[str, ...], tally: Tally, known_he
 
 def _chosen_place(header: Sequence[str], column: str) -> int:
     if column.isdecimal():
-        if 1 <= int(column) <= len(header):
-            return int(column) - 1
+        number = whole_number(column)
+        if number is not None and 1 <= number <= len(header):
+            return number - 1
     elif header.count(column) == 1:
         return header.index(column)
     elif (words := [_word(name) for name in header]).count(_word(column)) == 1:
         return words.index(_word(column))
     raise DataError(
-        f"no column {column!r} among {listed(header)}; "
+        f"no column {column[:50]!r} among {listed(header)}; "
         f"give one of these names, or a number from 1 to {len(header)}"
     )
 

@@ -26,7 +26,7 @@ class TorchStepper:
     def __init__(self, parameters: Parameters, sampler: Sampler, device: str) -> None:
         if device.startswith("cuda") and not torch.cuda.is_available():
             raise RNNLogicError(f"device {device!r}: torch finds no CUDA device here; train on the CPU")
-        self._device, self._settings = torch.device(device), sampler.settings
+        self._device, self._settings = _usable(device), sampler.settings
         self._graph, self._num_entities = sampler.graph.arrays, sampler.graph.num_entities
         self._tables = [[torch.tensor(array, device=self._device) for array in table] for table in parameters]
 
@@ -96,6 +96,17 @@ def turn(vectors: Tensor, angles: Tensor) -> Tensor:
     real, imaginary = vectors.chunk(2, dim=-1)
     cosine, sine = angles.cos(), angles.sin()
     return torch.cat([real * cosine - imaginary * sine, real * sine + imaginary * cosine], dim=-1)
+
+
+def _usable(device: str) -> torch.device:
+    """The device, after a number has gone there and back."""
+    try:
+        found = torch.device(device)
+        torch.ones(1, device=found).cpu()
+    except (RuntimeError, AssertionError, ImportError, ValueError) as problem:
+        reason = str(problem).partition("\n")[0][:100]
+        raise RNNLogicError(f"device {device!r}: torch cannot use it ({reason}); train on the CPU") from None
+    return found
 
 
 def distance(first: Tensor, second: Tensor) -> Tensor:

@@ -217,7 +217,23 @@ def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
     is_wrong = is_named & ((body > FIRST) | (body < min(IDS.values())) | (np.repeat(lengths, lengths) != 1))
     if is_wrong.any() or not well_formed(body, ptr):
         raise RuleError("a rule has a step that is neither a relation nor evidence: its file is damaged")
-    return RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), body.copy())
+    rules = RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), body.copy())
+    if not _are_distinct(rules):
+        raise RuleError("a rule is there twice: its file is damaged")
+    return rules
+
+
+def _are_distinct(rules: RuleSet) -> bool:
+    """Whether no rule is there twice. Rows are compared only where their hashes do not tell them apart."""
+    for length in np.unique(rules.lengths):
+        ids = np.flatnonzero(rules.lengths == length)
+        steps = rules.body[rules.body_ptr[ids][:, None] + np.arange(length)]
+        rows = np.column_stack([rules.heads[ids], steps])
+        factors = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1])
+        hashes = np.sort(rows @ factors)  # overflows, which does no harm to a hash
+        if (hashes[1:] == hashes[:-1]).any() and len(np.unique(rows, axis=0)) < len(ids):
+            return False
+    return True
 
 
 def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[tuple[str, Rule]]:

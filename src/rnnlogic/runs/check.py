@@ -62,10 +62,10 @@ def check_folder(folder: str | Path) -> Check:
     if not folder.is_dir():
         raise RunError(folder, "there is no such folder")
     refuse_links(folder)
-    roots = sorted(path.parent for path in folder.rglob(MANIFEST) if path.is_file())
-    found = [file for root in roots for file in _checked(root, folder)]
-    files = found if roots else [Checked(name, State.unknown, size) for name, size in _sizes(folder).items()]
-    return Check(folder, files, time.perf_counter() - started, bool(roots))
+    sealed = _sealed_folders(folder)
+    roots = sorted({folder, *sealed})  # also without a manifest: it may have been lost, and one inside not
+    files = [file for root in roots for file in _checked(root, folder)]
+    return Check(folder, files, time.perf_counter() - started, bool(sealed))
 
 
 def drop_damaged(folder: str | Path) -> list[str]:
@@ -95,7 +95,8 @@ def _is_redone(name: str) -> bool:
 
 def _checked(root: Path, folder: Path) -> list[Checked]:
     """The files that a manifest knows, and those that it should."""
-    known, sizes = known_files(root), _sizes(root)
+    known = known_files(root) if (root / MANIFEST).is_file() else {}
+    sizes = _sizes(root)
     prefix = "" if root == folder else f"{root.relative_to(folder).as_posix()}/"
     files = []
     for name in sorted({*known, *sizes}):
@@ -112,9 +113,14 @@ def _checked(root: Path, folder: Path) -> list[Checked]:
     return files
 
 
+def _sealed_folders(folder: Path) -> set[Path]:
+    """The folder and those inside it, as far as they have a manifest."""
+    return {path.parent for path in folder.rglob(MANIFEST) if path.is_file()}
+
+
 def _sizes(root: Path) -> dict[str, int]:
     """The files below a folder that its manifest is about, with their sizes."""
-    inner = {path.parent for path in root.rglob(MANIFEST)} - {root}
+    inner = _sealed_folders(root) - {root}
     return {
         path.relative_to(root).as_posix(): path.stat().st_size
         for path in root.rglob("*")

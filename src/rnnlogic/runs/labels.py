@@ -14,6 +14,7 @@ from rnnlogic.runs.folder import Run
 
 def label_run(folder: str | Path, labels: Labels) -> Relabelled:
     """Keep labels in a run folder; they go before those that it has, and change no result."""
+    Run.open(folder)  # before the lock, which makes a folder that is missing
     with exclusive(folder):
         return _label(Run.open(folder), labels)
 

@@ -136,6 +136,7 @@ def tune(
             "there are no validation facts to choose settings by; `rnnlogic data split` makes some"
         )
     folder = Path(folder)
+    _refuse_foreign_files(folder)
     folder.mkdir(parents=True, exist_ok=True)
     study = _study(folder, dataset, seed)
     base = changed(preset_for(dataset, variants[0]), {"seed": seed})
@@ -181,6 +182,15 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def _refuse_foreign_files(folder: Path) -> None:
+    """Never write into a folder that holds something else: it may be somebody's run."""
+    if folder.exists() and not folder.is_dir():
+        raise RNNLogicError(f"{folder}: is a file; a search needs a folder")
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if names and JOURNAL not in names:
+        raise RNNLogicError(f"{folder}: holds other files ({names[0]}); choose another folder")
+
+
 def _study(folder: Path, dataset: Dataset, seed: int) -> optuna.Study:
     try:
         import optuna
@@ -189,13 +199,21 @@ def _study(folder: Path, dataset: Dataset, seed: int) -> optuna.Study:
     except ImportError:
         raise RNNLogicError("the search needs Optuna: pip install 'rnnlogic[tune]'") from None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
-    studies = optuna.get_all_study_names(storage)
-    if studies and studies != [dataset.name]:
-        raise RNNLogicError(f"{folder}: holds a search for {studies[0]}; choose another folder")
-    study = optuna.create_study(
-        storage=storage, study_name=dataset.name, direction="maximize", load_if_exists=True
-    )
+    try:
+        storage = JournalStorage(JournalFileBackend(str(folder / JOURNAL)))
+        studies = optuna.get_all_study_names(storage)
+        if studies and studies != [dataset.name]:
+            raise RNNLogicError(f"{folder}: holds a search for {studies[0]}; choose another folder")
+        study = optuna.create_study(
+            storage=storage, study_name=dataset.name, direction="maximize", load_if_exists=True
+        )
+    except (RNNLogicError, OSError):
+        raise
+    except Exception as problem:  # Optuna takes its journal on trust: any error may come of a damaged line
+        raise RNNLogicError(
+            f"{folder / JOURNAL}: is damaged ({type(problem).__name__}); put back a whole copy, or search in"
+            " another folder"
+        ) from None
     study.sampler = optuna.samplers.TPESampler(seed=seed * 1000 + len(study.trials), n_startup_trials=5)
     return study
 

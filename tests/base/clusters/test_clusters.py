@@ -210,7 +210,9 @@ def test_the_variable_chooses_a_cluster_and_a_context_overrides_it(monkeypatch):
     assert current_cluster() is None
 
 
-@pytest.mark.parametrize("address", ["rya", "ray://here", "processes://many"])
+@pytest.mark.parametrize(
+    "address", ["rya", "ray://here", "processes://many", "processes://\u00b2", "ray://\u00b2"]
+)
 def test_an_address_that_is_none_is_refused(address):
     with (
         pytest.raises(RNNLogicError, match="names no cluster; use ray, ray://HOST:PORT"),

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.numbers import whole_number
 
 CLUSTER_VARIABLE = "RNNLOGIC_CLUSTER"
 
@@ -85,14 +86,15 @@ def open_cluster(address: str | None) -> Cluster | None:
     if address in (None, "", "threads"):
         return None
     kind, _, rest = str(address).partition("://")
-    if kind == "ray" and (":" in rest or rest.isdigit() or not rest):
+    if kind == "ray" and (":" in rest or whole_number(rest or "0") is not None):
         from rnnlogic.base.clusters.ray_cluster import RayCluster
 
         return RayCluster(rest)
-    if kind == "processes" and (rest.isdigit() or not rest):
+    number = whole_number(rest or "0")
+    if kind == "processes" and number is not None:
         from rnnlogic.base.clusters.processes import Processes
 
-        return Processes(int(rest or 0))
+        return Processes(number)
     raise RNNLogicError(
         f"{address!r} names no cluster; use ray, ray://HOST:PORT, ray://NUMBER (workers), processes,"
         " processes://NUMBER or threads"

@@ -12,6 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.numbers import whole_number
 from rnnlogic.base.settings import merged
 from rnnlogic.config import Config, changed, load_preset
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
@@ -50,7 +51,7 @@ class Setting(NamedTuple):
         """Read `name` or `name@key=value`."""
         name, _, point = text.partition("@")
         key, _, value = point.partition("=")
-        if point and (key not in ("dim", "facts") or not value.isdigit() or int(value) < 1):
+        if point and (key not in ("dim", "facts") or not whole_number(value)):
             raise RNNLogicError(f"{text}: write dim=NUMBER or facts=PERCENT after the @")
         return cls(name, **{key: int(value)}) if point else cls(name)
 
