@@ -30,18 +30,20 @@ from rnnlogic.rules.ruleset import RuleSet
 NO_RULES = RuleSet.from_rules([])
 SHARE = 0.3  # of the time for weights, under a budget
 PASSES = 2  # over all that is chosen: the best of one thing depends on the others
+CHANCE = 0.5  # standard errors by which a simpler way may be worse
 CHAINS = "chains"
 Values = dict[str, Any]
-# What may be switched off, tried in this order; what is off in the settings stays off.
+Tried = dict[str, NDArray[np.float64]]  # reciprocal ranks of validation answers, by the name of an option
+# What may be switched off, the simplest first; what is off in the settings stays off.
 ALL = "negative_evidence", "constants", "prior", "constant_rules"
 FEWER = (
-    (),
     ALL,
-    ("constants",),
-    ("prior",),
-    ("constants", "prior"),
-    ("constant_rules",),
+    ("constants", "prior", "constant_rules"),
+    ("constants", "constant_rules"),
+    ("prior", "constant_rules"),
     ("negative_evidence", "constants", "prior"),
+    ("constant_rules",),
+    (),
 )
 OFF = {"negative_evidence": "off", "constant_rules": 0}
 
@@ -102,8 +104,8 @@ class _Trial(NamedTuple):
         graph = self.task.dataset.graph("train")
         return chains | evidence_rules(graph, config, self.banned, self.constants)
 
-    def scores(self, configs: list[Config]) -> list[float]:
-        """Mean reciprocal rank of the validation answers with each of some settings.
+    def scores(self, configs: list[Config]) -> list[NDArray[np.float64]]:
+        """Reciprocal ranks of the validation answers with each of some settings.
 
         All hide the same of training queries, and have what the first has, or less.
         """
@@ -127,7 +129,7 @@ class _Trial(NamedTuple):
             )
             for own, psi, one in zip(kept, solved, configs, strict=True)
         ]
-        return [float(reciprocal_ranks(one, task.dataset, self.facts).mean()) for one in scorers]
+        return [reciprocal_ranks(one, task.dataset, self.facts) for one in scorers]
 
 
 def chosen_config(
@@ -151,7 +153,7 @@ def chosen_config(
     task.progress("choice", 0, 1)
     budget = task.budget.share(SHARE)
     trial = _trial(replace(task, budget=budget), predictor, banned, constants, rank)
-    tried: dict[str, float] = {}
+    tried: Tried = {}
     try:
         for axis in PASSES * axes:
             config = _best(trial, [changed(config, values) for values in axis], tried)
@@ -159,7 +161,8 @@ def chosen_config(
         if is_open and not any(name.startswith(CHAINS) for name in tried):
             config = _without(config, ALL)
         budget.cut("choice", f"not all was tried: {_name(config)}")
-    task.note("choice", started, facts=len(trial.facts), tried=tried, chosen=_name(config))
+    means = {name: float(ranks.mean()) for name, ranks in tried.items()}
+    task.note("choice", started, facts=len(trial.facts), tried=means, chosen=_name(config))
     return config
 
 
@@ -182,14 +185,21 @@ def _axes(config: Config) -> list[list[Values]]:
     return axes
 
 
-def _best(trial: _Trial, options: list[Config], tried: dict[str, float]) -> Config:
-    """The option with the highest mean reciprocal rank; TimeIsUp if there is no time to try them all."""
+def _best(trial: _Trial, options: list[Config], tried: Tried) -> Config:
+    """The first option that is not worse than the best one by more than chance; TimeIsUp if time is short.
+
+    Chance is one standard error of the difference: with few validation facts the simple way is kept.
+    """
     budget, new = trial.task.budget, {_name(one): one for one in options if _name(one) not in tried}
     for group in _groups(list(new.values()), together=not budget.is_limited):
         budget.check()
         with budget.enforced():
             tried |= zip(map(_name, group), trial.scores(group), strict=True)
-    return max(options, key=lambda one: tried[_name(one)])
+    ranks = [tried[_name(one)] for one in options]
+    best = max(ranks, key=lambda own: float(own.mean()))
+    lost = [best - own for own in ranks]
+    is_good = [each.mean() <= CHANCE * each.std() / np.sqrt(max(len(each), 1)) for each in lost]
+    return options[is_good.index(True)]
 
 
 def _groups(options: list[Config], together: bool) -> list[list[Config]]:
