@@ -30,7 +30,7 @@ from rnnlogic.rules.ruleset import RuleSet
 NO_RULES = RuleSet.from_rules([])
 SHARE = 0.3  # of the time for weights, under a budget
 PASSES = 2  # over all that is chosen: the best of one thing depends on the others
-CHANCE = 0.5  # standard errors by which a simpler way may be worse
+CHANCE = 0.5  # standard errors of the difference by which a simpler way may be worse
 CHAINS = "chains"
 Values = dict[str, Any]
 Tried = dict[str, NDArray[np.float64]]  # reciprocal ranks of validation answers, by the name of an option
@@ -107,7 +107,7 @@ class _Trial(NamedTuple):
     def scores(self, configs: list[Config]) -> list[NDArray[np.float64]]:
         """Reciprocal ranks of the validation answers with each of some settings.
 
-        All hide the same of training queries, and have what the first has, or less.
+        All hide the same of training queries.
         """
         task, asked = self.task, np.unique(self.queries[:, 1])
         sets = [rules.filter(np.isin(rules.heads, asked)) for rules in map(self.rules, configs)]
@@ -158,8 +158,11 @@ def chosen_config(
         for axis in PASSES * axes:
             config = _best(trial, [changed(config, values) for values in axis], tried)
     except TimeIsUp:
-        if is_open and not any(name.startswith(CHAINS) for name in tried):
-            config = _without(config, ALL)
+        if is_open:
+            chains = _without(config, ALL)
+            config = (
+                _simplest([chains, config], tried) if {_name(chains), _name(config)} <= set(tried) else chains
+            )
         budget.cut("choice", f"not all was tried: {_name(config)}")
     means = {name: float(ranks.mean()) for name, ranks in tried.items()}
     task.note("choice", started, facts=len(trial.facts), tried=means, chosen=_name(config))
@@ -186,15 +189,20 @@ def _axes(config: Config) -> list[list[Values]]:
 
 
 def _best(trial: _Trial, options: list[Config], tried: Tried) -> Config:
-    """The first option that is not worse than the best one by more than chance; TimeIsUp if time is short.
-
-    Chance is one standard error of the difference: with few validation facts the simple way is kept.
-    """
+    """The option to take, after all were tried; TimeIsUp if there is no time for that."""
     budget, new = trial.task.budget, {_name(one): one for one in options if _name(one) not in tried}
     for group in _groups(list(new.values()), together=not budget.is_limited):
         budget.check()
         with budget.enforced():
             tried |= zip(map(_name, group), trial.scores(group), strict=True)
+    return _simplest(options, tried)
+
+
+def _simplest(options: list[Config], tried: Tried) -> Config:
+    """The first option that is not worse than the best one by more than chance.
+
+    With few validation facts that much is chance, and the simple way is kept.
+    """
     ranks = [tried[_name(one)] for one in options]
     best = max(ranks, key=lambda own: float(own.mean()))
     lost = [best - own for own in ranks]
