@@ -34,11 +34,16 @@ SETTINGS = {
 
 
 def processes_marked(marker):
-    """Processes that were started with this entry in their environment; other tests have clusters too."""
+    """Processes that were started with this entry in their environment; other tests have clusters too.
+
+    Not the workers of `processes`, which a test may leave idle while the entry is set.
+    """
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
-            found += [int(path.parent.name)] if marker.encode() in path.read_bytes() else []
+            is_worker = b"multiprocessing" in path.with_name("cmdline").read_bytes()
+            is_marked = marker.encode() in path.read_bytes() and not is_worker
+            found += [int(path.parent.name)] if is_marked else []
     return found
 
 
@@ -64,9 +69,8 @@ def nodes():
     cluster.shutdown()
     for name, value in saved.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
-    for _ in range(100):
-        if not processes_marked(marker):
-            break
+    deadline = time.monotonic() + 60  # a busy machine takes a while to end them all
+    while processes_marked(marker) and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not processes_marked(marker)
 
