@@ -68,6 +68,13 @@ class RuleSet:
         return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body)
 
     @classmethod
+    def from_steps(cls, heads: NDArray[np.integer], steps: NDArray[np.integer]) -> RuleSet:
+        """Distinct chains, by heads [n] and the relations of their bodies [n, longest], -1 after the ends."""
+        is_step = steps >= 0
+        ptr = np.append(0, np.cumsum(is_step.sum(axis=1))).astype(np.int64)
+        return cls(heads.astype(np.int32), ptr, steps[is_step].astype(np.int32))
+
+    @classmethod
     def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
         """Read one rule per line, without blank lines and `#` comments; `RuleError` names line and column."""
         lines = text.split("\n") if isinstance(text, str) else text
