@@ -283,7 +283,8 @@ def find_evidence(
     marks, is_item = np.zeros(num_entities, np.int8), np.zeros(len(items.holders), np.bool_)
     few = np.empty(num_entities, np.int32)  # candidates that some kinds of evidence are about
     has_prior = wanted[TAKEN : DEGREE + 1].any()
-    times, logs = _answers(graph, inverse, num_entities if has_prior else 0), _logarithms(items)
+    times = _answers(graph, inverse, num_entities) if has_prior else np.zeros(0, np.int64)
+    logs = _logarithms(items)
     filled = 0
     for q in range(queries):
         head, all_links = heads[q], hidden[q] < -1
