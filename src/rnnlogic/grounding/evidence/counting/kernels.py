@@ -38,7 +38,8 @@ def count_answers(
         row_of[graph.row_head[row]] = row
     item_of, answer_of = np.empty(1024, np.int64), np.empty(1024, np.int64)
     support_of = np.empty(1024, np.int32)
-    seen, touched = np.zeros(num_entities, np.int32), np.empty(num_entities, np.int64)
+    seen = np.zeros(num_entities, np.int32)
+    touched = np.empty(num_entities + 1, np.int64)  # one is written before it is known to be new
     used = 0
     for item in range(rows + 2 * items.num_relations):
         if items.holders[item] <= least or item == rows + inverse:
