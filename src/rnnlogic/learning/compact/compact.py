@@ -54,15 +54,17 @@ def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]
 
 
 def unlike_others(
-    teacher: Teacher, grounder: Grounder, relation: int, grounded: Grounded
+    teacher: Teacher, grounder: Grounder, relation: int, grounded: Grounded, is_hidden: bool
 ) -> NDArray[np.bool_]:
     """Mask [k] of the rules that reach something, and not what a shorter one reaches.
 
-    Neither in the questions, nor from their heads when nothing is hidden.
+    Neither in the questions, nor from their heads when nothing is hidden, which may be the same.
     """
     ids = teacher.rules.by_head(relation)
     lengths, pinned = teacher.rules.lengths[ids], teacher.pinned[ids]
     mask = without_twins(grounded.hashes, lengths, pinned)
+    if not is_hidden:
+        return mask
     hashes = reach_hashes(grounder, relation, np.unique(grounded.heads), teacher)
     places = np.flatnonzero(mask)
     mask[places] = without_twins(hashes[places], lengths[places], pinned[places])
@@ -96,7 +98,8 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
     heads, hidden, asked = questions(teacher, relation)
     most = settings.results_per_relation, settings.candidates_per_query
     grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
-    is_new = unlike_others(teacher, grounder, relation, grounded)
+    is_hidden = bool((hidden >= 0).any())
+    is_new = unlike_others(teacher, grounder, relation, grounded, is_hidden)
     problem = imitation(teacher, asked, grounded)
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
     pinned = np.flatnonzero(is_pinned)
@@ -113,7 +116,8 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
         models.append(Model(ids[active], now, price))
-    return judged(teacher, grounder, relation, models)
+    is_all = not is_hidden and teacher.graph.num_entities <= settings.candidates_per_query
+    return judged(teacher, grounder, relation, models, grounded if is_all else None)
 
 
 def compact_paths(

@@ -6,13 +6,19 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.budget import check_time
 from rnnlogic.learning.compact.ground import query_of
-from rnnlogic.learning.compact.kernels import add_scores, column_sums, cross_entropy, curvatures
+from rnnlogic.learning.compact.kernels import (
+    add_scores,
+    column_sums,
+    cross_entropy,
+    curvatures,
+    minimised,
+    restricted,
+)
 from rnnlogic.learning.compact.settings import CompactSettings
-from rnnlogic.learning.compact.types import Floats, Ids, Imitation
+from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
@@ -39,43 +45,27 @@ def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Fl
     return loss, upstream
 
 
+def of_columns(problem: Imitation, active: Ids) -> Imitation:
+    """The problem for some of its rules only; candidates that none of them reaches count as one."""
+    told = problem.query_ptr, problem.target, problem.stands_for, problem.rest
+    found = restricted(*told, *problem.columns, active, not problem.rest.any())
+    return Imitation(*found[:4], Columns(*found[4:]))
+
+
 def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit: Fit) -> Floats:
-    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2.
-
-    By L-BFGS-B; with a penalty, on the positive and negative parts of the weights.
-    """
-    size = len(active)
-    if size == 0:
+    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2."""
+    if not len(active):
         return start
-
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        loss, upstream = loss_of(problem, active, weights)
-        gradient = column_sums(*problem.columns, active, upstream) + fit.weight_decay * weights
-        return loss + fit.weight_decay / 2 * float(weights @ weights), gradient
-
-    def of_parts(parts: Floats) -> tuple[float, Floats]:
-        loss, gradient = objective(parts[:size] - parts[size:])
-        cost = float(penalty @ (parts[:size] + parts[size:]))
-        return loss + cost, np.concatenate([gradient + penalty, penalty - gradient])
-
-    ftol = FINE_FTOL if problem.rest.any() else FTOL
-    limits = {"maxiter": fit.steps, "maxfun": fit.steps, "ftol": ftol, "gtol": 1e-7, "maxcor": 20}
-    if fit.nonnegative:
-
-        def of_positive(weights: Floats) -> tuple[float, Floats]:
-            loss, gradient = objective(weights)
-            return loss + float(penalty @ weights), gradient + penalty
-
-        begin = np.maximum(start, 0.0)
-        found = minimize(
-            of_positive, begin, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=limits
-        )
-        return np.asarray(found.x)
-    if not penalty.any():
-        return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", options=limits).x)
-    begin = np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)])
-    found = minimize(of_parts, begin, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=limits)
-    return np.asarray(found.x[:size] - found.x[size:])
+    check_time()
+    small, everything = of_columns(problem, active), np.arange(len(active))
+    begin = np.maximum(start, 0.0) if fit.nonnegative else start
+    _, upstream = loss_of(small, everything, begin)
+    scale = 1.0 / (second_derivatives(small, everything, upstream) + max(fit.weight_decay, 1e-6))
+    tolerance = FINE_FTOL if problem.rest.any() else FTOL
+    limits = fit.weight_decay, fit.nonnegative, fit.steps, tolerance
+    told = small.query_ptr, small.target, small.stands_for, small.rest
+    weights, _ = minimised(*told, *small.columns, begin, penalty, scale, *limits)
+    return np.asarray(weights)
 
 
 def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 6) -> Floats:
