@@ -9,7 +9,7 @@ import numpy as np
 
 from rnnlogic.base.budget import check_time
 from rnnlogic.learning.compact.ground import query_of
-from rnnlogic.learning.compact.kernels import (
+from rnnlogic.learning.compact.solving.kernels import (
     add_scores,
     column_sums,
     cross_entropy,
@@ -22,6 +22,11 @@ from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
+STEEP = 4  # so many times the rules that are looked for get a closer look
+import os
+_S=os.environ.get("SWAPS","all")
+SWAP_SIZES=(lambda size: True) if _S=="all" else (lambda size, w=set(map(int,_S.split(","))): size in w)
+ROUNDS=int(os.environ.get("ROUNDS","6"))
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
 
 
@@ -33,6 +38,13 @@ class Fit(NamedTuple):
     steps: int
     pinned: Ids  # never dropped
     penalty: Floats  # [k] on the size of each weight, once rules are dropped
+
+
+class Sparse(NamedTuple):
+    """Rules and their weights; all others have none."""
+
+    active: Ids
+    weights: Floats  # [active]
 
 
 def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
@@ -68,7 +80,7 @@ def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit:
     return np.asarray(weights)
 
 
-def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 6) -> Floats:
+def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = ROUNDS) -> Floats:
     """Weights [k], most of them 0, that minimise loss + penalty [k] * |weight|.
 
     A rule enters when the loss falls faster with its weight than the penalty grows.
@@ -109,24 +121,31 @@ def second_derivatives(problem: Imitation, active: Ids, upstream: Floats) -> Flo
 
 def saved_loss(problem: Imitation, active: Ids, weights: Floats) -> Floats:
     """About how much loss each rule [active] saves: half its squared weight times the curvature."""
-    _, upstream = loss_of(problem, active, weights)
-    saved: Floats = 0.5 * weights**2 * second_derivatives(problem, active, upstream)
+    small, everything = of_columns(problem, active), np.arange(len(active))
+    _, upstream = loss_of(small, everything, weights)
+    saved: Floats = 0.5 * weights**2 * second_derivatives(small, everything, upstream)
     return saved
 
 
-def promised_loss(problem: Imitation, active: Ids, weights: Floats, allowed: Ids, fit: Fit) -> Floats:
-    """About how much loss each allowed rule would save if it came in: its Newton step; 0 for active ones."""
-    _, upstream = loss_of(problem, active, weights)
+def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit: Fit) -> Ids:
+    """The `number` allowed rules outside a model that would save most loss if they came in: Newton steps.
+
+    Curvatures are looked at only where the loss falls fast.
+    """
+    _, upstream = loss_of(problem, *model)
     slope = -column_sums(*problem.columns, allowed, upstream)
     slope = np.maximum((slope if fit.nonnegative else np.abs(slope)) - fit.penalty[allowed], 0.0)
-    curvature = second_derivatives(problem, allowed, upstream) + fit.weight_decay
-    promised: Floats = 0.5 * slope**2 / curvature
-    promised[np.isin(allowed, active)] = 0.0
-    return promised
+    slope[np.isin(allowed, model.active)] = 0.0
+    steep = np.argsort(-slope, kind="stable")[: STEEP * number]
+    steep = np.sort(steep[slope[steep] > 0])
+    curvature = second_derivatives(problem, allowed[steep], upstream) + fit.weight_decay
+    promised = slope[steep] ** 2 / curvature
+    return allowed[steep[np.argsort(-promised, kind="stable")[:number]]]
 
 
-def dropped(problem: Imitation, active: Ids, weights: Floats, size: int, fit: Fit) -> tuple[Ids, Floats]:
+def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
     """The `size` rules that save most and all pinned ones, fitted anew."""
+    active, weights = model
     is_pinned = np.isin(active, fit.pinned)
     size = max(size, int(is_pinned.sum()))
     if len(active) > size:
@@ -135,30 +154,26 @@ def dropped(problem: Imitation, active: Ids, weights: Floats, size: int, fit: Fi
         active, weights = active[best], weights[best]
     weights = fitted(problem, active, weights, fit.penalty[active], fit)
     kept = (weights != 0) | np.isin(active, fit.pinned)
-    return active[kept], weights[kept]
+    return Sparse(active[kept], weights[kept])
 
 
-def swapped(
-    problem: Imitation, active: Ids, weights: Floats, allowed: Ids, fit: Fit, rounds: int
-) -> tuple[Ids, Floats]:
+def swapped(problem: Imitation, model: Sparse, allowed: Ids, fit: Fit, rounds: int) -> Sparse:
     """Rules of the same number with less loss: the most promising ones come in, the least useful go out."""
-    size = len(active)
-    loss = loss_of(problem, active, weights)[0]
+    size = len(model.active)
+    loss = loss_of(problem, *model)[0]
     for _ in range(rounds):
-        promised = promised_loss(problem, active, weights, allowed, fit)
-        entering = allowed[np.argsort(-promised, kind="stable")[:size]]
-        both = np.setdiff1d(entering, active)
-        both = np.concatenate([active, both])
-        start = np.concatenate([weights, np.zeros(len(both) - len(active))])
-        order = np.argsort(both)
-        more = fitted(problem, both[order], start[order], fit.penalty[both[order]], fit)
-        between = dropped(problem, both[order], more, size + (len(both) - size) // 3, fit)
-        other, now = dropped(problem, *between, size, fit)
-        less = loss_of(problem, other, now)[0]
+        entering = promising(problem, model, allowed, size, fit)
+        both = np.union1d(model.active, entering)
+        start = np.zeros(len(both))
+        start[np.searchsorted(both, model.active)] = model.weights
+        more = Sparse(both, fitted(problem, both, start, fit.penalty[both], fit))
+        between = dropped(problem, more, size + (len(both) - size) // 3, fit)
+        other = dropped(problem, between, size, fit)
+        less = loss_of(problem, *other)[0]
         if less >= loss * (1 - 1e-3):
             break
-        active, weights, loss = other, now, less
-    return active, weights
+        model, loss = other, less
+    return model
 
 
 def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
@@ -171,16 +186,38 @@ def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
+class Pool(NamedTuple):
+    """The part of a problem that small models are looked for in."""
+
+    names: Ids  # [k] the rules, ascending
+    problem: Imitation
+    fit: Fit
+    allowed: Ids  # places in names
+
+
+def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit) -> Pool:
+    """The rules that were seen so far and as many others that promise most."""
+    names = np.union1d(seen, promising(problem, model, allowed, max(len(seen), 100), fit))
+    pinned = np.searchsorted(names, fit.pinned)
+    smaller = fit._replace(pinned=pinned, penalty=fit.penalty[names])
+    return Pool(names, of_columns(problem, names), smaller, np.flatnonzero(np.isin(names, allowed)))
+
+
 def shrink(
     problem: Imitation, weights: Floats, allowed: Ids, settings: CompactSettings, fit: Fit
 ) -> Iterator[tuple[Ids, Floats, Floats]]:
     """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k]."""
-    active = np.union1d(np.flatnonzero(weights), fit.pinned)
-    now = weights[active]
+    seen = np.union1d(np.flatnonzero(weights), fit.pinned)
+    model = Sparse(seen, weights[seen])
+    pool = Pool(np.arange(len(weights)), problem, fit, allowed)
+    is_pooled = False
     wanted = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
-    for size in path_sizes(min(len(active), settings.first), settings.keep, wanted):
-        active, now = dropped(problem, active, now, size, fit)
-        if len(active) <= settings.swap_below:
-            active, now = swapped(problem, active, now, allowed, fit, settings.swaps)
-        if len(active):
-            yield active, now, saved_loss(problem, active, now)
+    for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
+        model = dropped(pool.problem, model, size, pool.fit)
+        if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:
+            pool, is_pooled = pooled(problem, model, seen, allowed, fit), True
+            model = Sparse(np.searchsorted(pool.names, model.active), model.weights)
+        if is_pooled and SWAP_SIZES(size):
+            model = swapped(pool.problem, model, pool.allowed, pool.fit, settings.swaps)
+        if len(model.active):
+            yield pool.names[model.active], model.weights, saved_loss(pool.problem, *model)

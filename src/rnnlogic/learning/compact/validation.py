@@ -12,7 +12,8 @@ from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.compact.ground import grounded_heads, known_candidates, query_of
-from rnnlogic.learning.compact.kernels import add_scores, mark_reached, rank_queries
+from rnnlogic.learning.compact.kernels import mark_reached, rank_queries
+from rnnlogic.learning.compact.solving.kernels import add_scores
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.rules.evidence import makes_candidates
 
