@@ -23,11 +23,8 @@ from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
 STEEP = 4  # so many times the rules that are looked for get a closer look
-import os
-_S=os.environ.get("SWAPS","all")
-SWAP_SIZES=(lambda size: True) if _S=="all" else (lambda size, w=set(map(int,_S.split(","))): size in w)
-ROUNDS=int(os.environ.get("ROUNDS","6"))
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
+FEW = 16  # up to so many rules others may come in at every stop, not only at these levels
 
 
 class Fit(NamedTuple):
@@ -80,7 +77,7 @@ def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit:
     return np.asarray(weights)
 
 
-def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = ROUNDS) -> Floats:
+def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 3) -> Floats:
     """Weights [k], most of them 0, that minimise loss + penalty [k] * |weight|.
 
     A rule enters when the loss falls faster with its weight than the penalty grows.
@@ -217,7 +214,7 @@ def shrink(
         if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:
             pool, is_pooled = pooled(problem, model, seen, allowed, fit), True
             model = Sparse(np.searchsorted(pool.names, model.active), model.weights)
-        if is_pooled and SWAP_SIZES(size):
+        if is_pooled and (size <= FEW or size in wanted):
             model = swapped(pool.problem, model, pool.allowed, pool.fit, settings.swaps)
         if len(model.active):
             yield pool.names[model.active], model.weights, saved_loss(pool.problem, *model)

@@ -115,7 +115,7 @@ def reach_hashes(
     grounder: Grounder, relation: int, heads: NDArray[np.int32], teacher: Teacher
 ) -> NDArray[np.uint64]:
     """Hashes [k] of what the rules of a relation reach from heads, nothing hidden."""
-    hashes = np.zeros(len(teacher.rules.by_head(relation)), np.uint64)
+    hashes = np.zeros(len(grounder.rules.by_head(relation)), np.uint64)
     for found in grounder.candidates(heads, relation):
         add_hashes(found.candidate_ptr, found.rule, _counts(found, teacher), _keys(found, teacher), hashes)
     return hashes
