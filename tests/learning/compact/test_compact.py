@@ -226,8 +226,17 @@ def level(rules, mrr, error=0.0, is_full=False):
 
 def test_which_level_is_chosen():
     full = level(1000, 0.8, is_full=True)
-    sure, unsure, bad = level(100, 0.799, 0.005), level(50, 0.793, 0.005), level(10, 0.6, 0.01)
-    assert chosen_level([full, sure, unsure, bad], 0.01) is sure
+    sure, likely = level(100, 0.799, 0.004), level(70, 0.796, 0.004)
+    unsure, bad = level(50, 0.793, 0.005), level(10, 0.6, 0.01)
+    assert chosen_level([full, sure, likely, unsure, bad], 0.01) is sure
+    assert chosen_level([full, likely, unsure, bad], 0.01) is likely  # none is surer
     assert chosen_level([full, unsure, bad], 0.01) is unsure  # none is sure
     assert chosen_level([full, bad], 0.01) is full  # none is good
-    assert chosen_level([bad, level(8, 0.595)], 0.01).rules == 8  # no full model: against the best
+
+
+def test_with_a_limit_what_a_level_saves_says_what_it_may_lose():
+    best, half, less, few = level(20, 0.6), level(10, 0.596), level(19, 0.598), level(8, 0.593)
+    assert chosen_level([best, less, half, few], 0.01) is half
+    assert chosen_level([best, less, few], 0.01) is best  # one rule of twenty is not worth .002
+    assert chosen_level([level(20, 0.5), level(12, 0.6)], 0.01).rules == 12  # the best is not the largest
+    assert chosen_level([level(1000, 0.795), level(5, 0.794)], 0.01).rules == 5  # near the full model

@@ -9,6 +9,7 @@ import numpy as np
 
 from rnnlogic.base.budget import check_time
 from rnnlogic.learning.compact.ground import query_of
+from rnnlogic.learning.compact.settings import CompactSettings
 from rnnlogic.learning.compact.solving.kernels import (
     add_scores,
     column_sums,
@@ -17,7 +18,6 @@ from rnnlogic.learning.compact.solving.kernels import (
     minimised,
     restricted,
 )
-from rnnlogic.learning.compact.settings import CompactSettings
 from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
@@ -71,10 +71,11 @@ def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit:
     _, upstream = loss_of(small, everything, begin)
     scale = 1.0 / (second_derivatives(small, everything, upstream) + max(fit.weight_decay, 1e-6))
     tolerance = FINE_FTOL if problem.rest.any() else FTOL
-    limits = fit.weight_decay, fit.nonnegative, fit.steps, tolerance
     told = small.query_ptr, small.target, small.stands_for, small.rest
-    weights, _ = minimised(*told, *small.columns, begin, penalty, scale, *limits)
-    return np.asarray(weights)
+    weights, _ = minimised(
+        *told, *small.columns, begin, penalty, scale, fit.weight_decay, fit.nonnegative, fit.steps, tolerance
+    )
+    return weights
 
 
 def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 3) -> Floats:

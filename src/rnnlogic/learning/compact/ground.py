@@ -45,7 +45,9 @@ def grounded_heads(
     results, used = 0, len(heads)
     for found in grounder.candidates(heads, relation, own):
         if most_candidates is not None:  # only questions are searched for twins
-            add_hashes(found.candidate_ptr, found.rule, _counts(found, teacher), _keys(found, teacher), hashes)
+            add_hashes(
+                found.candidate_ptr, found.rule, _counts(found, teacher), _keys(found, teacher), hashes
+            )
         parts.append(_part(found, teacher, own, place, most_candidates))
         results += len(parts[-1].rule)
         if most_results is not None and results >= most_results:

@@ -88,7 +88,7 @@ def _mixed(number: int) -> np.uint64:
 @compiled
 def add_hashes(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     count: NDArray[np.int64],
     key: NDArray[np.int64],
     hashes: NDArray[np.uint64],
@@ -108,7 +108,7 @@ def add_hashes(
 @compiled
 def score_results(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     value: NDArray[np.float64],
     weights: NDArray[np.float64],
     scores: NDArray[np.float64],
@@ -161,7 +161,7 @@ def sample_candidates(
 @compiled
 def hold_results(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     value: NDArray[np.float64],
     place: NDArray[np.int32],
     candidates: NDArray[np.int64],

@@ -68,7 +68,7 @@ def _mixed(number: int) -> int:
 
 def add_hashes(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     count: NDArray[np.int64],
     key: NDArray[np.int64],
     hashes: NDArray[np.uint64],
@@ -105,7 +105,7 @@ def sample_candidates(
 
 def hold_results(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     value: Floats,
     place: NDArray[np.int32],
     candidates: NDArray[np.int64],

@@ -1,4 +1,4 @@
-"""Compiled sums over the columns (rules) of a distillation problem, and its minimum; twins in `reference.py`."""
+"""Compiled sums over the columns (rules) of a problem, and its minimum; plain twins in `reference.py`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def column_sums(
 
 @compiled
 def _exp(x: float) -> float:
-    """The exponential of a number <= 0, to nine digits where it counts, by arithmetic that uses vector units."""
+    """The exponential of a number <= 0, to nine digits where it counts: arithmetic for vector units."""
     z = max(x, -300.0) / 1024
     y = 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4 * (1 + z / 5))))
     for _ in range(10):
@@ -189,7 +189,7 @@ def _value_and_slope(
     upstream: NDArray[np.float64],
     slope: NDArray[np.float64],
 ) -> float:
-    """Cross entropy and L2 penalty; slope [k] gets the derivative, scores and upstream [c] are room to work."""
+    """Cross entropy and L2 penalty; slope [k] gets the derivative, scores and upstream [c] are used."""
     scores[:] = rest
     for i in range(len(weights)):
         weight = weights[i]
@@ -208,7 +208,7 @@ def _value_and_slope(
 
 @compiled
 def _steepest(weight: float, slope: float, penalty: float, nonnegative: bool) -> float:
-    """The derivative that counts, with the penalty, towards the side to which the loss falls; 0 at a minimum."""
+    """The derivative with the penalty, towards the side to which the loss falls; 0 at a minimum."""
     if weight > 0.0:
         return slope + penalty
     if weight < 0.0:
@@ -218,6 +218,61 @@ def _steepest(weight: float, slope: float, penalty: float, nonnegative: bool) ->
     if slope - penalty > 0.0 and not nonnegative:
         return slope - penalty
     return 0.0
+
+
+@compiled
+def _direct(
+    pseudo: NDArray[np.float64],
+    moved: NDArray[np.float64],
+    turned: NDArray[np.float64],
+    inverse: NDArray[np.float64],
+    kept: int,
+    scale: NDArray[np.float64],
+    direction: NDArray[np.float64],
+) -> float:
+    """Where L-BFGS goes, downhill only; returns how fast the loss falls there (negative).
+
+    Steps [memory, k] and how they turned the slope are kept in turn; `inverse` [memory] is 1 / their product.
+    """
+    memory, factor = len(inverse), 1.0
+    share = np.zeros(memory)
+    direction[:] = -pseudo
+    for back in range(min(kept, memory)):
+        m = (kept - 1 - back) % memory
+        share[m] = inverse[m] * np.sum(moved[m] * direction)
+        direction -= share[m] * turned[m]
+    if kept > 0:
+        m = (kept - 1) % memory
+        factor = 1.0 / (inverse[m] * np.sum(turned[m] * turned[m] * scale))
+    direction *= scale * factor
+    for forth in range(max(kept - memory, 0), kept):
+        m = forth % memory
+        direction += (share[m] - inverse[m] * np.sum(turned[m] * direction)) * moved[m]
+    falls = 0.0
+    for i in range(len(pseudo)):
+        if direction[i] * pseudo[i] >= 0.0:
+            direction[i] = 0.0
+        falls += direction[i] * pseudo[i]
+    return falls
+
+
+@compiled
+def _go(
+    weights: NDArray[np.float64],
+    pseudo: NDArray[np.float64],
+    direction: NDArray[np.float64],
+    length: float,
+    other: NDArray[np.float64],
+) -> float:
+    """Weights [k] after a step, in which none crosses zero; returns how much loss the slope promises."""
+    promised = 0.0
+    for i in range(len(weights)):
+        side = weights[i] if weights[i] != 0.0 else -pseudo[i]
+        other[i] = weights[i] + length * direction[i]
+        if other[i] * side <= 0.0:
+            other[i] = 0.0
+        promised += pseudo[i] * (other[i] - weights[i])
+    return promised
 
 
 @compiled
@@ -243,69 +298,37 @@ def minimised(
     derivative. It ends after so many passes, or when the loss changes by less than the tolerance.
     """
     size, memory = len(start), 10
+    told = query_ptr, target, stands_for, rest, column_ptr, candidate, value
     weights, slope, direction = start.copy(), np.empty(size), np.empty(size)
     other, other_slope, pseudo = np.empty(size), np.empty(size), np.empty(size)
-    moved, turned = np.zeros((memory, size)), np.zeros((memory, size))
-    inverse, share = np.zeros(memory), np.zeros(memory)
-    scores, upstream = np.empty(len(target)), np.empty(len(target))
+    moved, turned, inverse = np.zeros((memory, size)), np.zeros((memory, size)), np.zeros(memory)
+    room = np.empty(len(target)), np.empty(len(target))
     if nonnegative:
         weights = np.maximum(weights, 0.0)
-    loss = _value_and_slope(
-        query_ptr, target, stands_for, rest, column_ptr, candidate, value, weights, weight_decay,
-        scores, upstream, slope,
-    )  # fmt: skip
-    for i in range(size):
-        loss += penalty[i] * abs(weights[i])
+    loss = _value_and_slope(*told, weights, weight_decay, *room, slope)
+    loss += float(np.sum(penalty * np.abs(weights)))
     passes, kept = 1, 0
     while passes < steps:
         for i in range(size):
             pseudo[i] = _steepest(weights[i], slope[i], penalty[i], nonnegative)
-            direction[i] = -pseudo[i]
-        for back in range(min(kept, memory)):
-            m = (kept - 1 - back) % memory
-            share[m] = inverse[m] * np.sum(moved[m] * direction)
-            direction -= share[m] * turned[m]
-        factor = 1.0
-        if kept > 0:
-            m = (kept - 1) % memory
-            factor = 1.0 / (inverse[m] * np.sum(turned[m] * turned[m] * scale))
-        direction *= scale * factor
-        for forth in range(max(kept - memory, 0), kept):
-            m = forth % memory
-            direction += (share[m] - inverse[m] * np.sum(turned[m] * direction)) * moved[m]
-        falls = 0.0
-        for i in range(size):
-            if direction[i] * pseudo[i] >= 0.0:
-                direction[i] = 0.0
-            falls += direction[i] * pseudo[i]
+        falls = _direct(pseudo, moved, turned, inverse, kept, scale, direction)
         if falls >= 0.0:
             break
-        length, found = 1.0, False
+        length, found, more = 1.0, False, loss
         while passes < steps and not found:
-            slid, more = 0.0, 0.0
-            for i in range(size):
-                side = weights[i] if weights[i] != 0.0 else -pseudo[i]
-                other[i] = weights[i] + length * direction[i]
-                if other[i] * side <= 0.0:
-                    other[i] = 0.0
-                slid += pseudo[i] * (other[i] - weights[i])
-                more += penalty[i] * abs(other[i])
-            more += _value_and_slope(
-                query_ptr, target, stands_for, rest, column_ptr, candidate, value, other, weight_decay,
-                scores, upstream, other_slope,
-            )  # fmt: skip
+            promised = _go(weights, pseudo, direction, length, other)
+            more = _value_and_slope(*told, other, weight_decay, *room, other_slope)
+            more += float(np.sum(penalty * np.abs(other)))
             passes += 1
-            found = more <= loss + 1e-4 * slid
+            found = more <= loss + 1e-4 * promised
             if not found:
                 best = -falls * length / max(2 * ((more - loss) / length - falls), 1e-300)
                 length = min(max(best, 0.1 * length), 0.5 * length)
         if not found:
             break
-        m, bent = kept % memory, 0.0
-        for i in range(size):
-            moved[m, i] = other[i] - weights[i]
-            turned[m, i] = other_slope[i] - slope[i]
-            bent += moved[m, i] * turned[m, i]
+        m = kept % memory
+        moved[m], turned[m] = other - weights, other_slope - slope
+        bent = float(np.sum(moved[m] * turned[m]))
         if bent > 0.0:
             inverse[m] = 1.0 / bent
             kept += 1

@@ -95,7 +95,9 @@ def restricted(
     value: NDArray[np.float32],
     columns: NDArray[np.int64],
     is_merged: bool,
-) -> tuple[NDArray[np.int64], Floats, Floats, Floats, NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+) -> tuple[
+    NDArray[np.int64], Floats, Floats, Floats, NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]
+]:
     """The problem with some of the columns only; what none of them reaches becomes one candidate."""
     entries = [reached_by(column, column_ptr, candidate, value) for column in columns.tolist()]
     reached = {c for column in entries for c, _ in column}
