@@ -220,6 +220,26 @@ def test_the_frontier_starts_with_the_full_model_and_gets_smaller():
     assert max(level.rules for level in capped) <= 5 * 2 * RELATIONS
 
 
+def reaching(dataset, rules):
+    """How many rules reach an answer, over all pairs that any of them reaches."""
+    reached = sum((walks(dataset, rule.body) > 0).astype(int) for rule in rules)
+    return reached[reached > 0].mean()
+
+
+def test_with_focus_fewer_rules_speak_for_each_answer():
+    found = []
+    for focus in (0.0, 2.0):
+        sums = []
+        for seed in range(3):
+            full, dataset, config = full_model(seed)
+            paths = compact_paths(with_settings(teacher_of(full, dataset, config), focus=focus), 1)
+            ids, _ = model_at(paths, level_at(paths, 0.0, 10), len(full.rules))
+            heads = full.rules[ids].heads
+            sums += [reaching(dataset, full.rules[ids[heads == head]]) for head in np.unique(heads)]
+        found.append(np.mean(sums))
+    assert found[1] < found[0]
+
+
 def level(rules, mrr, error=0.0, is_full=False):
     return Level(0.0, [] if is_full else [0], rules, mrr, 0.8 - mrr, error)
 

@@ -23,6 +23,7 @@ from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
 STEEP = 4  # so many times the rules that are looked for get a closer look
+LEAST_REACH = 1e-3  # share of the answers below which rules count as alike in what they reach
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
 FEW = 16  # up to so many rules others may come in at every stop, not only at these levels
 
@@ -35,6 +36,7 @@ class Fit(NamedTuple):
     steps: int
     pinned: Ids  # never dropped
     penalty: Floats  # [k] on the size of each weight, once rules are dropped
+    focus: float = 0.0  # what a rule saves counts less, the more it reaches of what the teacher answers
 
 
 class Sparse(NamedTuple):
@@ -147,7 +149,10 @@ def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
     is_pinned = np.isin(active, fit.pinned)
     size = max(size, int(is_pinned.sum()))
     if len(active) > size:
-        saved = np.where(is_pinned, np.inf, saved_loss(problem, active, weights))
+        worth = saved_loss(problem, active, weights)
+        if fit.focus:
+            worth /= (column_sums(*problem.columns, active, problem.target) + LEAST_REACH) ** fit.focus
+        saved = np.where(is_pinned, np.inf, worth)
         best = np.sort(np.argsort(-saved, kind="stable")[:size])
         active, weights = active[best], weights[best]
     weights = fitted(problem, active, weights, fit.penalty[active], fit)

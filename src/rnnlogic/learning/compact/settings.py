@@ -29,6 +29,9 @@ class CompactSettings(Settings):
     refit_sparsity: float = Field(
         0.001, ge=0, description="L1 penalty once rules are dropped; a larger one gives fewer, stronger rules"
     )
+    focus: float = Field(
+        0.0, ge=0, description="Above 0, rules that reach few answers go later: fewer rules speak for each"
+    )
     length_cost: float = Field(
         0.1, ge=0, description="The penalty grows by this share with each body atom after the first"
     )
