@@ -213,7 +213,7 @@ class Grounder:
 
     def _prepare(self, relation: int) -> _Ready:
         ids = self.rules.by_head(relation)
-        bodies = [rule.body for rule in self.rules[ids]]
+        bodies = [self.rules[int(i)].body for i in ids]
         named = np.array([is_evidence(body) for body in bodies], bool)
         with_constants = self.rules.have_constants[ids]
         places = np.flatnonzero(~(named | with_constants))
@@ -329,10 +329,7 @@ def _candidates(parts: list[Scored]) -> int:
 
 
 def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:
-    longest, degree = max(map(len, bodies), default=0), int(graph.max_degree.max(initial=0))
-    if degree**longest < 1 << 31:  # more walks than this there are not
-        return np.dtype(np.int32)
-    largest = max(_count_bound(graph, body) for body in bodies)
+    largest = max((_count_bound(graph, body) for body in bodies), default=0)
     return np.dtype(np.int32 if largest < 1 << 31 else np.int64 if largest < 1 << 62 else np.float64)
 
 
