@@ -20,7 +20,7 @@ def same(found, expected):
 
 
 def arguments(case, relation, dtype=np.int64, limit=1 << 40):
-    bodies = [case.rules[int(i)].body for i in case.rules.by_head(relation)]
+    bodies = case.rules.steps(case.rules.by_head(relation))
     queries = [(h, t) for h, r, t in case.queries if r == relation] or [(0, -1)]
     heads = np.array([h for h, _ in queries], np.int32)
     hidden = np.array([t for _, t in queries], np.int32)

@@ -68,6 +68,23 @@ def test_union_equality_and_hash(some, more):
     assert hash(first) == hash(again)
 
 
+@given(rule_lists, rule_lists)
+def test_find_gives_the_ids_of_other_rules(some, more):
+    first, second = RuleSet.from_rules(some), RuleSet.from_rules(more)
+    expected = [distinct(some).index(rule) if rule in some else -1 for rule in distinct(more)]
+    assert first.find(second).tolist() == expected
+
+
+@given(rule_lists)
+def test_steps_are_bodies_filled_up(rules):
+    ruleset = RuleSet.from_rules(rules)
+    steps = ruleset.steps(np.arange(len(ruleset)))
+    assert steps.shape == (len(ruleset), ruleset.lengths.max(initial=0))
+    bodies = [tuple(row[: len(rule.body)]) for row, rule in zip(steps.tolist(), ruleset, strict=True)]
+    assert bodies == [rule.body for rule in ruleset]
+    assert (steps == -1).sum() == steps.size - ruleset.lengths.sum()
+
+
 @given(rule_lists, st.data())
 def test_subsets(rules, data):
     ruleset, expected = RuleSet.from_rules(rules), distinct(rules)

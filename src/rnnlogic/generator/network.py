@@ -364,9 +364,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
 
     def _rule_set(self, heads: NDArray[np.int64], tokens: NDArray[np.int64]) -> RuleSet:
         """A rule set of distinct rows."""
-        is_body = tokens != self.end
-        body_ptr = np.append(0, np.cumsum(is_body.sum(axis=1)))
-        return RuleSet(heads.astype(np.int32), body_ptr, tokens[is_body].astype(np.int32))
+        return RuleSet.from_steps(heads, np.where(tokens == self.end, -1, tokens))
 
 
 class _Search(NamedTuple):

@@ -30,7 +30,6 @@ from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, 
 from rnnlogic.grounding.scratch import zeros
 from rnnlogic.grounding.trie import Trie, build_trie
 from rnnlogic.rules.constants import CONSTANT
-from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
@@ -213,18 +212,16 @@ class Grounder:
 
     def _prepare(self, relation: int) -> _Ready:
         ids = self.rules.by_head(relation)
-        bodies = [self.rules[int(i)].body for i in ids]
-        named = np.array([is_evidence(body) for body in bodies], bool)
-        with_constants = self.rules.have_constants[ids]
+        named, with_constants = self.rules.are_evidence[ids], self.rules.have_constants[ids]
         places = np.flatnonzero(~(named | with_constants))
-        chains = [bodies[i] for i in places]
+        chains = self.rules.steps(ids[places])
         trie, source, constants = build_trie(chains), None, None
         if named.any():
-            of_kind = {bodies[i][0]: int(i) for i in np.flatnonzero(named)}
+            of_kind = {self.rules[int(ids[i])].body[0]: int(i) for i in np.flatnonzero(named)}
             source = Source.of(self.graph, self._found_items(), relation, of_kind)
         if with_constants.any():
             own = np.flatnonzero(with_constants)
-            stated = [bodies[i] for i in own]
+            stated = [self.rules[int(i)].body for i in ids[own]]
             constants = ConstantRules.of(self.graph, self._found_items(), relation, stated, own)
         return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source, constants)
 
@@ -328,15 +325,16 @@ def _candidates(parts: list[Scored]) -> int:
     return sum(len(part.entity) for part in parts)
 
 
-def _count_dtype(graph: Graph, bodies: list[tuple[int, ...]]) -> np.dtype[Any]:
-    largest = max((_count_bound(graph, body) for body in bodies), default=0)
+def _count_dtype(graph: Graph, steps: NDArray[np.int32]) -> np.dtype[Any]:
+    largest = _count_bounds(graph, steps).max(initial=0)
     return np.dtype(np.int32 if largest < 1 << 31 else np.int64 if largest < 1 << 62 else np.float64)
 
 
-def _count_bound(graph: Graph, body: tuple[int, ...]) -> int:
-    """Upper bound on the walks along `body` from one entity to another, from the largest degrees."""
-    to_one, in_all = 1, 1  # walks to any one entity, walks to all entities
-    for relation in body:
-        in_degree = int(graph.max_degree[graph.inverse(relation)])
-        to_one, in_all = min(to_one * in_degree, in_all), in_all * int(graph.max_degree[relation])
+def _count_bounds(graph: Graph, steps: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Upper bounds [n] on the walks along bodies [n, longest] between two entities, by largest degrees."""
+    out_degree = np.append(graph.max_degree, 1).astype(np.float64)  # -1, after the end, changes nothing
+    in_degree = np.append(np.roll(graph.max_degree, graph.num_relations), 1).astype(np.float64)
+    to_one, in_all = np.ones(len(steps)), np.ones(len(steps))  # walks to any one entity, to all entities
+    for relation in steps.T:
+        to_one, in_all = np.minimum(to_one * in_degree[relation], in_all), in_all * out_degree[relation]
     return to_one

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,47 +22,36 @@ class Trie(NamedTuple):
     body: NDArray[np.int64]  # [bodies] k -> index into the bodies given
 
 
-def build_trie(bodies: Sequence[tuple[int, ...]]) -> Trie:
-    """Trie of distinct bodies (each a tuple of relation ids)."""
-    order = sorted(range(len(bodies)), key=bodies.__getitem__)
-    relation, depth, ends = [-1], [0], [-1]
-    previous: tuple[int, ...] = ()
-    for k, index in enumerate(order):
-        body = bodies[index]
-        shared = _shared_prefix(previous, body)
-        for position in range(shared, len(body)):
-            relation.append(body[position])
-            depth.append(position + 1)
-            ends.append(-1)
-        if ends[-1] >= 0:
-            raise ValueError(f"body {body} is given twice")
-        ends[-1] = k
-        previous = body
-    return Trie(
-        np.array(relation, np.int32),
-        np.array(depth, np.int32),
-        _subtree_ends(depth),
-        np.array(ends, np.int32),
-        np.array(order, np.int64),
-    )
+def build_trie(steps: NDArray[np.int32]) -> Trie:
+    """Trie of distinct bodies: relation ids [bodies, longest], -1 after the end of a body."""
+    order = np.lexsort(steps.T[::-1]) if steps.size else np.arange(len(steps))
+    rows = steps[order]
+    length = (rows >= 0).sum(axis=1)
+    shared = _shared_prefixes(rows, length)
+    if len(again := rows[1:][(rows[1:] == rows[:-1]).all(axis=1)]):
+        raise ValueError(f"body {tuple(again[0][again[0] >= 0].tolist())} is given twice")
+    new = length - shared  # nodes that a body adds to those before it
+    last = np.cumsum(new)  # the node that each body ends in
+    row = np.repeat(np.arange(len(rows)), new)
+    position = np.arange(len(row)) - np.repeat(last - new, new) + shared[row]
+    depth = np.append(0, position + 1).astype(np.int32)
+    ends = np.full(len(depth), -1, np.int32)
+    ends[last] = np.arange(len(rows))
+    relation = np.append(-1, rows[row, position]).astype(np.int32)
+    return Trie(relation, depth, _subtree_ends(depth), ends, order.astype(np.int64))
 
 
-def _shared_prefix(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    length = 0
-    for x, y in zip(a, b, strict=False):
-        if x != y:
-            break
-        length += 1
-    return length
+def _shared_prefixes(rows: NDArray[np.int32], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many first steps each row [n] shares with the row before; 0 for the first."""
+    same = np.logical_and.accumulate(rows[1:] == rows[:-1], axis=1).sum(axis=1)
+    return np.append(np.zeros(min(len(rows), 1), np.int64), np.minimum(same, length[:-1]))
 
 
-def _subtree_ends(depth: list[int]) -> NDArray[np.int32]:
+def _subtree_ends(depth: NDArray[np.int32]) -> NDArray[np.int32]:
     """For each node in preorder the index of the next node that is not deeper."""
     after = np.empty(len(depth), np.int32)
-    open_nodes: list[int] = []
-    for node, level in enumerate(depth):
-        while open_nodes and depth[open_nodes[-1]] >= level:
-            after[open_nodes.pop()] = node
-        open_nodes.append(node)
-    after[open_nodes] = len(depth)
+    for level in range(int(depth.max()) + 1):
+        not_deeper = np.append(np.flatnonzero(depth <= level), len(depth))
+        own = np.flatnonzero(depth[not_deeper[:-1]] == level)
+        after[not_deeper[own]] = not_deeper[own + 1]
     return after

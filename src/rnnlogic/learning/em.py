@@ -182,7 +182,7 @@ def _replayed(
     both = rules | state.selected
     joined = np.zeros(len(both))
     joined[: len(rules)] = shares
-    joined[[both.index(rule) for rule in state.selected]] += state.selections
+    joined[both.find(state.selected)] += state.selections
     chosen = joined > 0
     return both.filter(chosen), joined[chosen]
 

@@ -45,7 +45,7 @@ def final_rules(
 
 def _with_missing(best: Ranked, more: Ranked) -> Ranked:
     """Rules, followed by those of others that are missing among them."""
-    is_new = np.array([rule not in best[0] for rule in more[0]], bool)
+    is_new = best[0].find(more[0]) < 0
     rules = RuleSet.concatenated([best[0], more[0].filter(is_new)])
     return rules, np.append(best[1], more[1][is_new])
 

@@ -57,7 +57,7 @@ class Edits(NamedTuple):
         self, rules: RuleSet, log_prob: NDArray[np.float64], log_prob_of: LogProb
     ) -> tuple[RuleSet, NDArray[np.float64]]:
         """Rules [n] followed by the pinned rules that are missing, with log-probabilities."""
-        missing = RuleSet.from_rules(rule for rule in self.pinned if rule not in rules)
+        missing = self.pinned.filter(rules.find(self.pinned) < 0)
         if not len(missing):
             return rules, log_prob
         return rules | missing, np.append(log_prob, log_prob_of(missing))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
+from rnnlogic.base.memory import reuse_memory
 from rnnlogic.base.types import Arrays, Progress, no_tick
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
@@ -66,6 +67,7 @@ def learn(
     left out. Given rules are pinned; without `config.generate` the fit uses only these and the rules
     pinned in the settings.
     """
+    reuse_memory()
     edits = edits_of(config, given, dataset.vocab)
     threads, kept = config.threads or default_threads(), CheckedStore(store, config, dataset.vocab)
     budget = noted_cuts(deadline, kept)
@@ -139,8 +141,7 @@ class _Job:
         """The compact model; TimeIsUp if its share of the time does not suffice."""
         predictor, config, started = full.predictor, self.config, time.perf_counter()
         fixed = self.edits.pinned | self.edits.constants
-        pinned = np.array([rule in fixed for rule in full.rules], bool)
-        teacher = teacher_of(full, self.dataset, config, pinned)
+        teacher = teacher_of(full, self.dataset, config, fixed.find(full.rules) >= 0)
         budget = self.budget.share(COMPACT)
         with budget.enforced():
             found = compacted(teacher, self.threads, partial(self.progress, "compact"), budget)
@@ -156,8 +157,7 @@ class _Job:
         config, graph = self.config, self.dataset.graph("train")
         task = self.task(rules)
         if config.generate:
-            is_pinned = np.array([rule in self.edits.pinned for rule in rules], bool)
-            rank = np.where(is_pinned, np.nan, log_prior)
+            rank = np.where(self.edits.pinned.find(rules) >= 0, np.nan, log_prior)
             task, kept = with_evidence(task, self.predictor, self.edits.banned, rank)
             task = replace(task, rules=task.rules | self.edits.constants)
             log_prior = np.append(log_prior[kept], np.full(len(task.rules) - len(kept), np.nan))
@@ -165,7 +165,7 @@ class _Job:
         predictor = self.predictor.fit(task)
         self.note("weights", started, rules=len(rules))
         used = predictor.rules
-        places = np.arange(len(rules)) if used == rules else np.array([rules.index(rule) for rule in used])
+        places = rules.find(used)
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         tick = partial(self.progress, "rule figures")
         started = time.perf_counter()

@@ -15,7 +15,6 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import EntityEdges, bodies_between
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 
 WAITING = 10**7  # bodies of finished units that may wait for an unfinished one
@@ -75,14 +74,25 @@ def find_candidates(
     if done < len(units):
         looked, total = (sum(end - start for _, start, end in part) for part in (units[:done], units))
         budget.cut("mine", f"searched the paths of {looked:,} of {total:,} facts")
-    found: dict[Rule, int] = {}
-    for relation, own in enumerate(bodies):
-        for body, joined in _best_bodies(shared, relation, *own):
-            backwards = tuple(graph.inverse(step) for step in reversed(body))
-            found |= {Rule(relation, body): joined, Rule(graph.inverse(relation), backwards): joined}
-    rules = [rule for rule in found if not rule.is_trivial]
-    rules.sort(key=lambda rule: (rule.head, -found[rule], rule.body))
-    return Candidates(RuleSet.from_rules(rules), np.array([found[rule] for rule in rules], np.int64))
+    parts = [_best_bodies(shared, relation, *own) for relation, own in enumerate(bodies)]
+    heads, steps, joined = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return _both_ways(graph, heads, steps, joined)
+
+
+def _both_ways(graph: Graph, heads: Heads, steps: Steps, joined: NDArray[np.int64]) -> Candidates:
+    """Rules and the same read backwards, for the inverse relation; by head, first those that join most."""
+    length = (steps >= 0).sum(axis=1)
+    place = length[:, None] - 1 - np.arange(steps.shape[1])
+    turned = (np.take_along_axis(steps, np.maximum(place, 0), axis=1) + graph.num_relations) % (
+        2 * graph.num_relations
+    )
+    heads = np.concatenate([heads, heads + graph.num_relations])
+    steps = np.concatenate([steps, np.where(place >= 0, turned, -1)])
+    joined, length = np.tile(joined, 2), np.tile(length, 2)
+    is_trivial = (length == 1) & (steps[:, 0] == heads)
+    order = np.lexsort((*steps.T[::-1], -joined, heads))
+    order = order[~is_trivial[order]]
+    return Candidates(RuleSet.from_steps(heads[order], steps[order]), joined[order])
 
 
 def edges_by_entity(graph: Graph) -> EntityEdges:
@@ -98,6 +108,8 @@ def edges_by_entity(graph: Graph) -> EntityEdges:
     return EntityEdges(ptr, relations[order], tails[order])
 
 
+Heads = NDArray[np.int32]  # [n]
+Steps = NDArray[np.int32]  # [n, longest] bodies, -1 after their ends
 _Bodies = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys, ascending, and how many facts each joins
 _NO_BODIES: _Bodies = (np.empty(0, np.int64), np.empty(0, np.int64))
 
@@ -152,20 +164,20 @@ def _size(bodies: _Bodies) -> int:
 
 def _best_bodies(
     shared: _Search, relation: int, bodies: NDArray[np.int64], joined: NDArray[np.int64]
-) -> list[tuple[tuple[int, ...], int]]:
-    """The bodies of one relation that join most facts, first those that join most."""
-    radix = 2 * shared.graph.num_relations + 1
+) -> tuple[Heads, Steps, NDArray[np.int64]]:
+    """The bodies of one relation that join most facts, first those that join most, with their head."""
     order = np.argsort(-joined, kind="stable")
-    if shared.banned:
-        rules = RuleSet.from_rules(Rule(relation, _decode(int(bodies[i]), radix)) for i in order)
-        order = order[~shared.banned.mask(rules)]
-    return [(_decode(int(bodies[i]), radix), int(joined[i])) for i in order[: shared.settings.candidates]]
+    steps = _decoded(bodies[order], 2 * shared.graph.num_relations + 1, shared.max_length)
+    heads = np.full(len(order), relation, np.int32)
+    allowed = ~shared.banned.mask(RuleSet.from_steps(heads, steps)) if shared.banned else heads >= 0
+    best = np.flatnonzero(allowed)[: shared.settings.candidates]
+    return heads[best], steps[best], joined[order[best]]
 
 
-def _decode(key: int, radix: int) -> tuple[int, ...]:
-    """The body of a key that `bodies_between` gives."""
-    body = []
-    while key:
-        key, digit = divmod(key, radix)
-        body.append(digit - 1)
-    return tuple(body)
+def _decoded(keys: NDArray[np.int64], radix: int, width: int) -> Steps:
+    """The bodies [n, width] of keys that `bodies_between` gives, -1 after their ends."""
+    steps = np.empty((len(keys), width), np.int32)
+    for position in range(width):
+        keys, digit = np.divmod(keys, radix)
+        steps[:, position] = digit - 1
+    return steps

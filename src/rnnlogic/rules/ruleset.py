@@ -68,6 +68,13 @@ class RuleSet:
         return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body)
 
     @classmethod
+    def from_steps(cls, heads: NDArray[np.integer], steps: NDArray[np.integer]) -> RuleSet:
+        """Distinct chains, by heads [n] and the relations of their bodies [n, longest], -1 after the ends."""
+        is_step = steps >= 0
+        ptr = np.append(0, np.cumsum(is_step.sum(axis=1))).astype(np.int64)
+        return cls(heads.astype(np.int32), ptr, steps[is_step].astype(np.int32))
+
+    @classmethod
     def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
         """Read one rule per line, without blank lines and `#` comments; `RuleError` names line and column."""
         lines = text.split("\n") if isinstance(text, str) else text
@@ -111,7 +118,7 @@ class RuleSet:
 
     def __or__(self, other: RuleSet) -> RuleSet:
         """These rules, then those of `other` that are new."""
-        return RuleSet.from_rules(chain(self, other))
+        return RuleSet.concatenated([self, other.filter(self.find(other) < 0)])
 
     def __repr__(self) -> str:
         return (
@@ -125,6 +132,16 @@ class RuleSet:
             return self._ids[rule]
         except KeyError:
             raise ValueError(f"{rule} is not in {self!r}") from None
+
+    def find(self, others: RuleSet) -> NDArray[np.int64]:
+        """Ids here of other rules [m]; -1 for those that are not here."""
+        if not len(self) or not len(others):
+            return np.full(len(others), -1)
+        width = 1 + max(int(self.lengths.max()), int(others.lengths.max()))
+        rows = np.concatenate([self._rows(width), others._rows(width)])
+        first, place = np.unique(rows, return_index=True, return_inverse=True)[1:]
+        found = first[place[len(self) :]]
+        return np.where(found < len(self), found, -1)
 
     def by_head(self, relation: int) -> NDArray[np.int64]:
         """Ids of the rules with this head, ascending."""
@@ -144,6 +161,13 @@ class RuleSet:
         lengths.setflags(write=False)
         return lengths
 
+    def steps(self, ids: NDArray[np.integer], width: int | None = None) -> NDArray[np.int32]:
+        """The bodies of some rules [n, width], -1 after their ends; width: that of the longest of them."""
+        lengths = self.lengths[ids]
+        steps = np.full((len(ids), int(lengths.max(initial=0)) if width is None else width), -1, np.int32)
+        steps[np.arange(steps.shape[1]) < lengths[:, None]] = self._take(ids).body
+        return steps
+
     @cached_property
     def atoms(self) -> NDArray[np.int64]:
         """Atoms in the body of every rule: its length without entities."""
@@ -162,11 +186,12 @@ class RuleSet:
             raise ValueError(f"the mask must have shape ({len(self)},), one entry per rule, not {keep.shape}")
         return self._take(np.flatnonzero(keep))
 
-    @property
+    @cached_property
     def are_evidence(self) -> NDArray[np.bool_]:
         """Which rules [n] are named evidence."""
         found: NDArray[np.bool_] = self.lengths == 1
         found[found] = self.body[self.body_ptr[:-1][found]] <= FIRST
+        found.setflags(write=False)
         return found
 
     @cached_property
@@ -186,6 +211,11 @@ class RuleSet:
         body_ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
         within = np.arange(body_ptr[-1]) - np.repeat(body_ptr[:-1], lengths)
         return RuleSet(self.heads[ids], body_ptr, self.body[np.repeat(self.body_ptr[ids], lengths) + within])
+
+    def _rows(self, width: int) -> NDArray[np.void]:
+        """Each rule [n] as one value: its head and its body, filled up to a width."""
+        rows = np.column_stack([self.heads, self.steps(np.arange(len(self)), width - 1)])
+        return np.ascontiguousarray(rows, np.int32).view(np.dtype((np.void, 4 * width))).ravel()
 
     @property
     def _columns(self) -> tuple[NDArray[np.integer], ...]:

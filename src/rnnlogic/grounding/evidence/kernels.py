@@ -14,15 +14,23 @@ from numpy.typing import NDArray
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.evidence.counting.kernels import Items, _grown
+from rnnlogic.grounding.evidence.output.kernels import (
+    ANSWER,
+    DEGREE,
+    HEAD,
+    HEADS,
+    KINDS,
+    TAKEN,
+    _put_links,
+    _put_prior,
+    _put_rules,
+)
 from rnnlogic.grounding.kernels import edges_of
 
-TURNED, LINKED, LINKED_BACK, ITSELF, TAKEN, FREQUENT, DEGREE, HEAD, HEADS, ANSWER, ANSWERS = range(11)
-KINDS = 11
 BEST = 5  # rules with constants that count for one candidate
 SUPPORT = 2  # facts that a rule with constants must explain, the one asked about left out
 UNSEEN = 5.0  # wrong results that every rule with constants is taken to have besides those seen
 LEAST = 0.01  # confidence that counts: bodies that are true of very many entities say little, and cost most
-STRETCH = 100.0
 
 
 class Table(NamedTuple):
@@ -145,10 +153,13 @@ def _by_answer(
         else:
             back = (item - rows + items.num_relations) % (2 * items.num_relations)
             first, last = graph.relation_rows[back], graph.relation_rows[back + 1]
+        unknown = confidence(support, items.holders[item] - 1)
+        if unknown == 0:
+            continue
+        if_known = confidence(support - 1, items.holders[item] - 1)
         for i in range(first, last):
             answer = graph.tails[i] if item < rows else graph.row_head[i]
-            own = known[answer] and answer != hidden
-            value = confidence(support - own, items.holders[item] - 1)
+            value = if_known if known[answer] and answer != hidden else unknown
             if value > 0:
                 _insert(best[answer], value)
                 candidates[used] = answer
@@ -194,45 +205,18 @@ def _mark_links(
 
 
 @compiled
-def strength(best: float) -> float:
-    """What the most confident rule with constants counts."""
-    return float(np.log1p(STRETCH * best))
+def _answers(graph: GraphArrays, inverse: int, num_entities: int) -> NDArray[np.int64]:
+    """How many facts of a relation have each entity [E] as their answer, by the inverse of the relation."""
+    times = np.zeros(num_entities, np.int64)
+    for row in range(graph.relation_rows[inverse], graph.relation_rows[inverse + 1]):
+        times[graph.row_head[row]] = graph.row_edges[row + 1] - graph.row_edges[row]
+    return times
 
 
 @compiled
-def several(best: NDArray[np.float64]) -> float:
-    """What the most confident rules count together: -log(1 - noisy or)."""
-    total = 0.0
-    for value in best:
-        total -= np.log1p(-value)
-    return total
-
-
-@compiled
-def _amount(
-    items: Items,
-    kind: int,
-    head: int,
-    answer: int,
-    times: int,
-    is_known: bool,
-    mark: int,
-    of_head: NDArray[np.float64],
-    of_answer: NDArray[np.float64],
-) -> float:
-    """The value of one kind of evidence for one candidate, 0 if none; it answers `times` other queries."""
-    if kind <= LINKED_BACK:
-        return 1.0 if (mark >> kind) & 1 else 0.0
-    if kind == ITSELF:
-        return 1.0 if answer == head else 0.0
-    if kind <= DEGREE:
-        if kind == FREQUENT or times == 0:
-            return float(np.log1p(float(times)))
-        if kind == TAKEN:
-            return 1.0
-        return float(np.log1p(float(items.ptr[answer + 1] - items.ptr[answer] - is_known)))
-    best = of_head if kind <= HEADS else of_answer
-    return strength(best[0]) if kind in (HEAD, ANSWER) else several(best)
+def _logarithms(items: Items) -> NDArray[np.float64]:
+    """log(1 + n) for all n up to the number of facts of any entity."""
+    return np.log1p(np.arange(np.diff(items.ptr).max() + 1).astype(np.float64))
 
 
 @compiled
@@ -249,9 +233,8 @@ def _add(
 
 @compiled
 def _add_frequent(
-    graph: GraphArrays,
-    inverse: int,
     frequent: NDArray[np.int32],
+    times: NDArray[np.int64],
     known: NDArray[np.bool_],
     is_candidate: NDArray[np.bool_],
     candidates: NDArray[np.int32],
@@ -259,9 +242,8 @@ def _add_frequent(
 ) -> int:
     """Make frequent answers candidates that others than the head have; returns the number of candidates."""
     for answer in frequent:
-        first, last = edges_of(graph, inverse, answer)
         candidates[used] = answer
-        if last - first > known[answer]:
+        if times[answer] > known[answer]:
             used += not is_candidate[answer]
             is_candidate[answer] = True
     return used
@@ -295,10 +277,13 @@ def find_evidence(
     spans = np.zeros((queries, KINDS + 1), np.int64)
     is_candidate, known = np.zeros(num_entities, np.bool_), np.zeros(num_entities, np.bool_)
     candidates = np.empty(num_entities + 1, np.int32)
-    of_head, of_answer = np.zeros((num_entities, BEST)), np.zeros((num_entities, BEST))
+    by_rules = wanted[HEAD : HEADS + 1].any(), wanted[ANSWER:].any()
+    of_head = np.zeros((num_entities if by_rules[0] else 0, BEST))
+    of_answer = np.zeros((num_entities if by_rules[1] else 0, BEST))
     marks, is_item = np.zeros(num_entities, np.int8), np.zeros(len(items.holders), np.bool_)
-    times = np.zeros(num_entities + 1, np.int64)  # others that have a candidate as their answer
+    few = np.empty(num_entities, np.int32)  # candidates that some kinds of evidence are about
     has_prior = wanted[TAKEN : DEGREE + 1].any()
+    times, logs = _answers(graph, inverse, num_entities if has_prior else 0), _logarithms(items)
     filled = 0
     for q in range(queries):
         head, all_links = heads[q], hidden[q] < -1
@@ -309,40 +294,36 @@ def find_evidence(
         for k in range(bodies):
             reached = entity[ptr[k * queries + q] : ptr[k * queries + q + 1]]
             used = _add(reached, is_candidate, candidates, used)
-        if wanted[HEAD : HEADS + 1].any():
+        if by_rules[0]:
             used = _by_head(
                 graph, items, by_item, head, relation, tail, all_links, known,
                 of_head, is_candidate, candidates, used,
             )  # fmt: skip
-        if wanted[ANSWER:].any():
+        if by_rules[1]:
             used = _by_answer(
                 graph, items, by_answer, head, tail, is_item, known,
                 of_answer, is_candidate, candidates, used,
             )  # fmt: skip
         if has_prior:
-            used = _add_frequent(graph, inverse, frequent, known, is_candidate, candidates, used)
-            for i in range(used):
-                lo, hi = edges_of(graph, inverse, candidates[i])
-                times[i] = hi - lo - known[candidates[i]]
+            used = _add_frequent(frequent, times, known, is_candidate, candidates, used)
         _mark_links(graph, items, head, relation, tail, all_links, marks)
         need = filled + used * KINDS
         if need > len(out):
             out, out_value = _grown(out, 2 * need), _grown(out_value, 2 * need)
-        for kind in range(KINDS):
-            spans[q, kind] = filled
-            for i in range(used if wanted[kind] else 0):
-                answer = candidates[i]
-                amount = _amount(
-                    items, kind, head, answer, times[i], known[answer], marks[answer],
-                    of_head[answer], of_answer[answer],
-                )  # fmt: skip
-                out[filled], out_value[filled] = answer, amount
-                filled += amount > 0
+        found = candidates[:used]
+        filled = _put_links(found, wanted, head, is_candidate, marks, few, out, out_value, spans[q], filled)
+        filled = _put_prior(
+            found if has_prior else found[:0], items, wanted, times, known, logs,
+            few, out, out_value, spans[q], filled,
+        )  # fmt: skip
+        filled = _put_rules(found, wanted, of_head, of_answer, out, out_value, spans[q], filled)
         spans[q, KINDS] = filled
         for answer in candidates[:used]:
             is_candidate[answer] = False
-            of_head[answer] = 0.0
-            of_answer[answer] = 0.0
+            if by_rules[0]:
+                of_head[answer] = 0.0
+            if by_rules[1]:
+                of_answer[answer] = 0.0
         for row in items.row[items.ptr[head] : items.ptr[head + 1]]:
             marks[graph.row_head[row]] = 0
         known[graph.tails[first:last]] = False

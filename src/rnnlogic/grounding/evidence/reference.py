@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.grounding.evidence.counting.kernels import Items
-from rnnlogic.grounding.evidence.kernels import BEST, KINDS, LEAST, STRETCH, SUPPORT, UNSEEN, Table
+from rnnlogic.grounding.evidence.kernels import BEST, LEAST, SUPPORT, UNSEEN, Table
+from rnnlogic.grounding.evidence.output.kernels import KINDS, STRETCH
 from rnnlogic.grounding.reference import tails_of
 
 Item = tuple[int, int]  # relation, head of the fact relation(head, entity); head -1: some such fact exists

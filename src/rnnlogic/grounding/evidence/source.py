@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.evidence.counting.kernels import Items
-from rnnlogic.grounding.evidence.kernels import HEAD, KINDS, find_evidence
+from rnnlogic.grounding.evidence.kernels import find_evidence
+from rnnlogic.grounding.evidence.output.kernels import HEAD, KINDS
 from rnnlogic.grounding.evidence.tables import RelationTables, find_items, relation_tables
 from rnnlogic.rules.evidence import FIRST
 

@@ -1,0 +1,1 @@
+"""Values of named evidence, kind by kind."""
