@@ -220,14 +220,43 @@ def test_the_frontier_starts_with_the_full_model_and_gets_smaller():
     assert max(level.rules for level in capped) <= 5 * 2 * RELATIONS
 
 
+def reaching(dataset, rules):
+    """How many rules reach an answer, over all pairs that any of them reaches."""
+    reached = sum((walks(dataset, rule.body) > 0).astype(int) for rule in rules)
+    return reached[reached > 0].mean()
+
+
+def test_with_focus_fewer_rules_speak_for_each_answer():
+    found = []
+    for focus in (0.0, 2.0):
+        sums = []
+        for seed in range(3):
+            full, dataset, config = full_model(seed)
+            paths = compact_paths(with_settings(teacher_of(full, dataset, config), focus=focus), 1)
+            ids, _ = model_at(paths, level_at(paths, 0.0, 10), len(full.rules))
+            heads = full.rules[ids].heads
+            sums += [reaching(dataset, full.rules[ids[heads == head]]) for head in np.unique(heads)]
+        found.append(np.mean(sums))
+    assert found[1] < found[0]
+
+
 def level(rules, mrr, error=0.0, is_full=False):
     return Level(0.0, [] if is_full else [0], rules, mrr, 0.8 - mrr, error)
 
 
 def test_which_level_is_chosen():
     full = level(1000, 0.8, is_full=True)
-    sure, unsure, bad = level(100, 0.799, 0.005), level(50, 0.793, 0.005), level(10, 0.6, 0.01)
-    assert chosen_level([full, sure, unsure, bad], 0.01) is sure
+    sure, likely = level(100, 0.799, 0.004), level(70, 0.796, 0.004)
+    unsure, bad = level(50, 0.793, 0.005), level(10, 0.6, 0.01)
+    assert chosen_level([full, sure, likely, unsure, bad], 0.01) is sure
+    assert chosen_level([full, likely, unsure, bad], 0.01) is likely  # none is surer
     assert chosen_level([full, unsure, bad], 0.01) is unsure  # none is sure
     assert chosen_level([full, bad], 0.01) is full  # none is good
-    assert chosen_level([bad, level(8, 0.595)], 0.01).rules == 8  # no full model: against the best
+
+
+def test_with_a_limit_what_a_level_saves_says_what_it_may_lose():
+    best, half, less, few = level(20, 0.6), level(10, 0.596), level(19, 0.598), level(8, 0.593)
+    assert chosen_level([best, less, half, few], 0.01) is half
+    assert chosen_level([best, less, few], 0.01) is best  # one rule of twenty is not worth .002
+    assert chosen_level([level(20, 0.5), level(12, 0.6)], 0.01).rules == 12  # the best is not the largest
+    assert chosen_level([level(1000, 0.795), level(5, 0.794)], 0.01).rules == 5  # near the full model

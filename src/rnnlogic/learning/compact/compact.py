@@ -54,17 +54,22 @@ def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]
 
 
 def unlike_others(
-    teacher: Teacher, grounder: Grounder, relation: int, grounded: Grounded
+    teacher: Teacher, chains: Grounder, relation: int, grounded: Grounded, is_hidden: bool
 ) -> NDArray[np.bool_]:
     """Mask [k] of the rules that reach something, and not what a shorter one reaches.
 
-    Neither in the questions, nor from their heads when nothing is hidden.
+    Neither in the questions, nor from their heads when nothing is hidden, which may be the same. `chains`
+    grounds all rules but named evidence, which takes long and hardly ever is like a chain.
     """
     ids = teacher.rules.by_head(relation)
     lengths, pinned = teacher.rules.lengths[ids], teacher.pinned[ids]
     mask = without_twins(grounded.hashes, lengths, pinned)
-    hashes = reach_hashes(grounder, relation, np.unique(grounded.heads), teacher)
-    places = np.flatnonzero(mask)
+    if not is_hidden:
+        return mask
+    hashes = np.zeros(len(ids), np.uint64)
+    is_chain = ~teacher.rules.are_evidence[ids]
+    hashes[is_chain] = reach_hashes(chains, relation, np.unique(grounded.heads), teacher)
+    places = np.flatnonzero(mask & is_chain)
     mask[places] = without_twins(hashes[places], lengths[places], pinned[places])
     return mask
 
@@ -85,9 +90,9 @@ def unchanged(teacher: Teacher, ids: Ids) -> list[Model]:
     return [] if is_too_many or is_against or not len(ids) else [Model(ids, weights, 0.0)]
 
 
-def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
+def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) -> Path:
     """The path of ever smaller models of one relation and direction."""
-    teacher, grounder = shared
+    teacher, grounder, chains = shared
     settings = teacher.settings
     ids = teacher.rules.by_head(relation)
     is_pinned = teacher.pinned[ids]
@@ -96,12 +101,14 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
     heads, hidden, asked = questions(teacher, relation)
     most = settings.results_per_relation, settings.candidates_per_query
     grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
-    is_new = unlike_others(teacher, grounder, relation, grounded)
+    is_hidden = bool((hidden >= 0).any())
+    is_new = unlike_others(teacher, chains, relation, grounded, is_hidden)
     problem = imitation(teacher, asked, grounded)
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
     pinned = np.flatnonzero(is_pinned)
     penalty = settings.refit_sparsity * np.where(is_pinned, 0.0, rule_costs(teacher, ids))
-    fit = Fit(settings.weight_decay, settings.signs == "nonnegative", settings.steps, pinned, penalty)
+    limits = settings.signs == "nonnegative", settings.steps, pinned
+    fit = Fit(settings.weight_decay, *limits, penalty, settings.focus)
     weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
     allowed = is_new & ((teacher.support[ids] > 0) | teacher.rules.are_evidence[ids])
     first = np.flatnonzero(weights)
@@ -113,7 +120,8 @@ def compact_relation(shared: tuple[Teacher, Grounder], relation: int) -> Path:
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
         models.append(Model(ids[active], now, price))
-    return judged(teacher, grounder, relation, models)
+    is_all = not is_hidden and teacher.graph.num_entities <= settings.candidates_per_query
+    return judged(teacher, grounder, relation, models, grounded if is_all else None)
 
 
 def compact_paths(
@@ -121,7 +129,10 @@ def compact_paths(
 ) -> list[Path]:
     """Paths of all relations that have rules or are asked about; TimeIsUp if it will not be enough."""
     total = budget.left
-    shared = teacher, Grounder(teacher.graph, teacher.rules, threads=1)
+    grounder = chains = Grounder(teacher.graph, teacher.rules, threads=1)
+    if teacher.rules.are_evidence.any():
+        chains = Grounder(teacher.graph, teacher.rules[~teacher.rules.are_evidence], threads=1)
+    shared = teacher, grounder, chains
     relations = sorted({*teacher.rules.head_relations().tolist(), *np.unique(teacher.asked[:, 1]).tolist()})
     paths: list[Path] = []
     with one_blas_thread():

@@ -6,17 +6,26 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.budget import check_time
 from rnnlogic.learning.compact.ground import query_of
-from rnnlogic.learning.compact.kernels import add_scores, column_sums, cross_entropy, curvatures
 from rnnlogic.learning.compact.settings import CompactSettings
-from rnnlogic.learning.compact.types import Floats, Ids, Imitation
+from rnnlogic.learning.compact.solving.kernels import (
+    add_scores,
+    column_sums,
+    cross_entropy,
+    curvatures,
+    minimised,
+    restricted,
+)
+from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
+STEEP = 4  # so many times the rules that are looked for get a closer look
+LEAST_REACH = 1e-3  # share of the answers below which rules count as alike in what they reach
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
+FEW = 16  # up to so many rules others may come in at every stop, not only at these levels
 
 
 class Fit(NamedTuple):
@@ -27,6 +36,14 @@ class Fit(NamedTuple):
     steps: int
     pinned: Ids  # never dropped
     penalty: Floats  # [k] on the size of each weight, once rules are dropped
+    focus: float = 0.0  # what a rule saves counts less, the more it reaches of what the teacher answers
+
+
+class Sparse(NamedTuple):
+    """Rules and their weights; all others have none."""
+
+    active: Ids
+    weights: Floats  # [active]
 
 
 def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
@@ -39,46 +56,31 @@ def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Fl
     return loss, upstream
 
 
+def of_columns(problem: Imitation, active: Ids) -> Imitation:
+    """The problem for some of its rules only; candidates that none of them reaches count as one."""
+    told = problem.query_ptr, problem.target, problem.stands_for, problem.rest
+    found = restricted(*told, *problem.columns, active, not problem.rest.any())
+    return Imitation(*found[:4], Columns(*found[4:]))
+
+
 def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit: Fit) -> Floats:
-    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2.
-
-    By L-BFGS-B; with a penalty, on the positive and negative parts of the weights.
-    """
-    size = len(active)
-    if size == 0:
+    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2."""
+    if not len(active):
         return start
-
-    def objective(weights: Floats) -> tuple[float, Floats]:
-        loss, upstream = loss_of(problem, active, weights)
-        gradient = column_sums(*problem.columns, active, upstream) + fit.weight_decay * weights
-        return loss + fit.weight_decay / 2 * float(weights @ weights), gradient
-
-    def of_parts(parts: Floats) -> tuple[float, Floats]:
-        loss, gradient = objective(parts[:size] - parts[size:])
-        cost = float(penalty @ (parts[:size] + parts[size:]))
-        return loss + cost, np.concatenate([gradient + penalty, penalty - gradient])
-
-    ftol = FINE_FTOL if problem.rest.any() else FTOL
-    limits = {"maxiter": fit.steps, "maxfun": fit.steps, "ftol": ftol, "gtol": 1e-7, "maxcor": 20}
-    if fit.nonnegative:
-
-        def of_positive(weights: Floats) -> tuple[float, Floats]:
-            loss, gradient = objective(weights)
-            return loss + float(penalty @ weights), gradient + penalty
-
-        begin = np.maximum(start, 0.0)
-        found = minimize(
-            of_positive, begin, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=limits
-        )
-        return np.asarray(found.x)
-    if not penalty.any():
-        return np.asarray(minimize(objective, start, jac=True, method="L-BFGS-B", options=limits).x)
-    begin = np.concatenate([np.maximum(start, 0.0), np.maximum(-start, 0.0)])
-    found = minimize(of_parts, begin, jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=limits)
-    return np.asarray(found.x[:size] - found.x[size:])
+    check_time()
+    small, everything = of_columns(problem, active), np.arange(len(active))
+    begin = np.maximum(start, 0.0) if fit.nonnegative else start
+    _, upstream = loss_of(small, everything, begin)
+    scale = 1.0 / (second_derivatives(small, everything, upstream) + max(fit.weight_decay, 1e-6))
+    tolerance = FINE_FTOL if problem.rest.any() else FTOL
+    told = small.query_ptr, small.target, small.stands_for, small.rest
+    weights, _ = minimised(
+        *told, *small.columns, begin, penalty, scale, fit.weight_decay, fit.nonnegative, fit.steps, tolerance
+    )
+    return weights
 
 
-def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 6) -> Floats:
+def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 3) -> Floats:
     """Weights [k], most of them 0, that minimise loss + penalty [k] * |weight|.
 
     A rule enters when the loss falls faster with its weight than the penalty grows.
@@ -119,56 +121,62 @@ def second_derivatives(problem: Imitation, active: Ids, upstream: Floats) -> Flo
 
 def saved_loss(problem: Imitation, active: Ids, weights: Floats) -> Floats:
     """About how much loss each rule [active] saves: half its squared weight times the curvature."""
-    _, upstream = loss_of(problem, active, weights)
-    saved: Floats = 0.5 * weights**2 * second_derivatives(problem, active, upstream)
+    small, everything = of_columns(problem, active), np.arange(len(active))
+    _, upstream = loss_of(small, everything, weights)
+    saved: Floats = 0.5 * weights**2 * second_derivatives(small, everything, upstream)
     return saved
 
 
-def promised_loss(problem: Imitation, active: Ids, weights: Floats, allowed: Ids, fit: Fit) -> Floats:
-    """About how much loss each allowed rule would save if it came in: its Newton step; 0 for active ones."""
-    _, upstream = loss_of(problem, active, weights)
+def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit: Fit) -> Ids:
+    """The `number` allowed rules outside a model that would save most loss if they came in: Newton steps.
+
+    Curvatures are looked at only where the loss falls fast.
+    """
+    _, upstream = loss_of(problem, *model)
     slope = -column_sums(*problem.columns, allowed, upstream)
     slope = np.maximum((slope if fit.nonnegative else np.abs(slope)) - fit.penalty[allowed], 0.0)
-    curvature = second_derivatives(problem, allowed, upstream) + fit.weight_decay
-    promised: Floats = 0.5 * slope**2 / curvature
-    promised[np.isin(allowed, active)] = 0.0
-    return promised
+    slope[np.isin(allowed, model.active)] = 0.0
+    steep = np.argsort(-slope, kind="stable")[: STEEP * number]
+    steep = np.sort(steep[slope[steep] > 0])
+    curvature = second_derivatives(problem, allowed[steep], upstream) + fit.weight_decay
+    promised = slope[steep] ** 2 / curvature
+    return allowed[steep[np.argsort(-promised, kind="stable")[:number]]]
 
 
-def dropped(problem: Imitation, active: Ids, weights: Floats, size: int, fit: Fit) -> tuple[Ids, Floats]:
+def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
     """The `size` rules that save most and all pinned ones, fitted anew."""
+    active, weights = model
     is_pinned = np.isin(active, fit.pinned)
     size = max(size, int(is_pinned.sum()))
     if len(active) > size:
-        saved = np.where(is_pinned, np.inf, saved_loss(problem, active, weights))
+        worth = saved_loss(problem, active, weights)
+        if fit.focus:
+            worth /= (column_sums(*problem.columns, active, problem.target) + LEAST_REACH) ** fit.focus
+        saved = np.where(is_pinned, np.inf, worth)
         best = np.sort(np.argsort(-saved, kind="stable")[:size])
         active, weights = active[best], weights[best]
     weights = fitted(problem, active, weights, fit.penalty[active], fit)
     kept = (weights != 0) | np.isin(active, fit.pinned)
-    return active[kept], weights[kept]
+    return Sparse(active[kept], weights[kept])
 
 
-def swapped(
-    problem: Imitation, active: Ids, weights: Floats, allowed: Ids, fit: Fit, rounds: int
-) -> tuple[Ids, Floats]:
+def swapped(problem: Imitation, model: Sparse, allowed: Ids, fit: Fit, rounds: int) -> Sparse:
     """Rules of the same number with less loss: the most promising ones come in, the least useful go out."""
-    size = len(active)
-    loss = loss_of(problem, active, weights)[0]
+    size = len(model.active)
+    loss = loss_of(problem, *model)[0]
     for _ in range(rounds):
-        promised = promised_loss(problem, active, weights, allowed, fit)
-        entering = allowed[np.argsort(-promised, kind="stable")[:size]]
-        both = np.setdiff1d(entering, active)
-        both = np.concatenate([active, both])
-        start = np.concatenate([weights, np.zeros(len(both) - len(active))])
-        order = np.argsort(both)
-        more = fitted(problem, both[order], start[order], fit.penalty[both[order]], fit)
-        between = dropped(problem, both[order], more, size + (len(both) - size) // 3, fit)
-        other, now = dropped(problem, *between, size, fit)
-        less = loss_of(problem, other, now)[0]
+        entering = promising(problem, model, allowed, size, fit)
+        both = np.union1d(model.active, entering)
+        start = np.zeros(len(both))
+        start[np.searchsorted(both, model.active)] = model.weights
+        more = Sparse(both, fitted(problem, both, start, fit.penalty[both], fit))
+        between = dropped(problem, more, size + (len(both) - size) // 3, fit)
+        other = dropped(problem, between, size, fit)
+        less = loss_of(problem, *other)[0]
         if less >= loss * (1 - 1e-3):
             break
-        active, weights, loss = other, now, less
-    return active, weights
+        model, loss = other, less
+    return model
 
 
 def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
@@ -181,16 +189,38 @@ def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
+class Pool(NamedTuple):
+    """The part of a problem that small models are looked for in."""
+
+    names: Ids  # [k] the rules, ascending
+    problem: Imitation
+    fit: Fit
+    allowed: Ids  # places in names
+
+
+def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit) -> Pool:
+    """The rules that were seen so far and as many others that promise most."""
+    names = np.union1d(seen, promising(problem, model, allowed, max(len(seen), 100), fit))
+    pinned = np.searchsorted(names, fit.pinned)
+    smaller = fit._replace(pinned=pinned, penalty=fit.penalty[names])
+    return Pool(names, of_columns(problem, names), smaller, np.flatnonzero(np.isin(names, allowed)))
+
+
 def shrink(
     problem: Imitation, weights: Floats, allowed: Ids, settings: CompactSettings, fit: Fit
 ) -> Iterator[tuple[Ids, Floats, Floats]]:
     """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k]."""
-    active = np.union1d(np.flatnonzero(weights), fit.pinned)
-    now = weights[active]
+    seen = np.union1d(np.flatnonzero(weights), fit.pinned)
+    model = Sparse(seen, weights[seen])
+    pool = Pool(np.arange(len(weights)), problem, fit, allowed)
+    is_pooled = False
     wanted = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
-    for size in path_sizes(min(len(active), settings.first), settings.keep, wanted):
-        active, now = dropped(problem, active, now, size, fit)
-        if len(active) <= settings.swap_below:
-            active, now = swapped(problem, active, now, allowed, fit, settings.swaps)
-        if len(active):
-            yield active, now, saved_loss(problem, active, now)
+    for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
+        model = dropped(pool.problem, model, size, pool.fit)
+        if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:
+            pool, is_pooled = pooled(problem, model, seen, allowed, fit), True
+            model = Sparse(np.searchsorted(pool.names, model.active), model.weights)
+        if is_pooled and (size <= FEW or size in wanted):
+            model = swapped(pool.problem, model, pool.allowed, pool.fit, settings.swaps)
+        if len(model.active):
+            yield pool.names[model.active], model.weights, saved_loss(pool.problem, *model)

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.learning.compact.kernels import add_hashes, by_column
+from rnnlogic.learning.compact.kernels import (
+    add_hashes,
+    by_column,
+    hold_results,
+    sample_candidates,
+    score_results,
+)
 from rnnlogic.learning.compact.types import Columns, Floats, Grounded, Ids, Teacher
 
 
@@ -34,17 +40,20 @@ def grounded_heads(
     ids = teacher.rules.by_head(relation)
     place = np.full(len(ids), -1, np.int32)
     place[looked_at] = np.arange(int(looked_at.sum()))
-    hashes = np.zeros(int(looked_at.sum()), np.uint64)
+    hashes = np.zeros(len(ids), np.uint64)
     parts: list[_Part] = []
     results, used = 0, len(heads)
     for found in grounder.candidates(heads, relation, own):
-        whole = _part(found, teacher, own, place, hashes)
-        parts.append(whole if most_candidates is None else _thinned(whole, most_candidates, teacher.seed))
+        if most_candidates is not None:  # only questions are searched for twins
+            add_hashes(
+                found.candidate_ptr, found.rule, _counts(found, teacher), _keys(found, teacher), hashes
+            )
+        parts.append(_part(found, teacher, own, place, most_candidates))
         results += len(parts[-1].rule)
         if most_results is not None and results >= most_results:
             used = int(found.queries[-1]) + 1
             break
-    return _joined(parts, heads[:used], hashes)
+    return _joined(parts, heads[:used], hashes[looked_at])
 
 
 class _Part(NamedTuple):
@@ -52,11 +61,16 @@ class _Part(NamedTuple):
     entity: NDArray[np.int32]  # [c]
     score: Floats  # [c]
     rest: Floats  # [c] the part of the score that no rule adds
-    is_known: NDArray[np.bool_]  # [c] by training facts
     stands_for: Floats  # [c]
     size: NDArray[np.int64]  # [c] rules looked at that reach the candidate
     rule: NDArray[np.int32]  # [n] place among the rules looked at
     value: NDArray[np.float32]  # [n]
+
+
+def _keys(found: Candidates, teacher: Teacher) -> Ids:
+    """head * E + tail of each candidate [c]."""
+    head = np.repeat(found.heads, np.diff(found.query_ptr)).astype(np.int64)
+    return head * teacher.graph.num_entities + found.entity
 
 
 def _part(
@@ -64,25 +78,29 @@ def _part(
     teacher: Teacher,
     hidden: NDArray[np.int32],
     place: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
+    most: int | None,
 ) -> _Part:
-    """A chunk of queries, grounded; adds to the hashes [rules looked at]."""
-    value, phi, query = teacher.values.features(found), teacher.values.phi(found), found.query
+    """A chunk of queries, grounded: all candidates, or at most so many of each query, none of them known."""
+    value, phi = teacher.values.features(found), teacher.values.phi(found)
     value = value if phi is None else value * phi
-    of = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-    added = teacher.weights[found.rule_id] * value
     rest = _rest(found, teacher)
-    score = rest + np.bincount(of, added, minlength=len(found))
-    rule = place[found.rule]
-    head = np.repeat(found.heads, np.diff(found.query_ptr)).astype(np.int64)
-    key = head * teacher.graph.num_entities + found.entity
-    add_hashes(found.candidate_ptr, rule, _counts(found, teacher), key, hashes)
-    kept = rule >= 0
-    size = np.bincount(of[kept], minlength=len(found.entity))
-    is_known = _are_facts(teacher.graph, found.relation, key) & (found.entity != hidden[query])
-    many = np.ones(len(found.entity))
-    values = value[kept].astype(np.float32)
-    return _Part(query, found.entity, score, rest, is_known, many, size, rule[kept], values)
+    score = rest.copy()
+    score_results(found.candidate_ptr, found.rule, value, teacher.weights[found.ids], score)
+    many = np.ones(len(found)) if most is None else _sampled(found, teacher, hidden, score, most)
+    held = np.flatnonzero(many)
+    results = hold_results(found.candidate_ptr, found.rule, value, place, held)
+    return _Part(found.query[held], found.entity[held], score[held], rest[held], many[held], *results)
+
+
+def _sampled(
+    found: Candidates, teacher: Teacher, hidden: NDArray[np.int32], score: Floats, most: int
+) -> Floats:
+    """How many candidates of their query each one [c] stands for; 0 if it is known or left out."""
+    is_known = _are_facts(teacher.graph, found.relation, _keys(found, teacher))
+    is_known &= found.entity != hidden[found.query]
+    first = int(found.queries[0]) if len(found) else 0
+    luck = np.random.default_rng([teacher.seed, first]).random(len(found))
+    return sample_candidates(found.query_ptr, score, is_known, luck, most)
 
 
 def _rest(found: Candidates, teacher: Teacher) -> Floats:
@@ -99,11 +117,9 @@ def reach_hashes(
     grounder: Grounder, relation: int, heads: NDArray[np.int32], teacher: Teacher
 ) -> NDArray[np.uint64]:
     """Hashes [k] of what the rules of a relation reach from heads, nothing hidden."""
-    hashes = np.zeros(len(teacher.rules.by_head(relation)), np.uint64)
+    hashes = np.zeros(len(grounder.rules.by_head(relation)), np.uint64)
     for found in grounder.candidates(heads, relation):
-        head = np.repeat(found.heads, np.diff(found.query_ptr)).astype(np.int64)
-        key = head * teacher.graph.num_entities + found.entity
-        add_hashes(found.candidate_ptr, found.rule.astype(np.int32), _counts(found, teacher), key, hashes)
+        add_hashes(found.candidate_ptr, found.rule, _counts(found, teacher), _keys(found, teacher), hashes)
     return hashes
 
 
@@ -116,52 +132,13 @@ def _counts(found: Candidates, teacher: Teacher) -> Ids:
     return np.ones(len(found.rule), np.int64) if is_binary else count.astype(np.int64)
 
 
-def _thinned(part: _Part, most: int, seed: int) -> _Part:
-    """Without known answers; of each query the best half of `most`, and a sample that stands for the rest."""
-    luck = np.random.default_rng([seed, int(part.query[0]) if len(part.query) else 0]).random(len(part.query))
-    unknown = np.flatnonzero(~part.is_known)
-    by_score = unknown[np.lexsort((-part.score[unknown], part.query[unknown]))]
-    is_rest = _place_in_query(part.query[by_score]) >= most // 2
-    rest = by_score[is_rest]
-    rest = rest[np.lexsort((luck[rest], part.query[rest]))]
-    sampled = rest[_place_in_query(part.query[rest]) < most - most // 2]
-    many = np.zeros(len(part.query))
-    many[by_score[~is_rest]] = 1.0
-    in_all = np.bincount(part.query[rest], minlength=int(part.query.max(initial=0)) + 1)
-    held = np.bincount(part.query[sampled], minlength=len(in_all))
-    many[sampled] = (in_all / np.maximum(held, 1))[part.query[sampled]]
-    return _held(part._replace(stands_for=many), many > 0)
-
-
-def _place_in_query(query: NDArray[np.int64]) -> Ids:
-    """0, 1, 2, ... within each run of the same query [c]."""
-    start = np.flatnonzero(np.diff(query, prepend=-1))
-    return np.arange(len(query)) - np.repeat(start, np.diff(np.append(start, len(query))))
-
-
-def _held(part: _Part, keep: NDArray[np.bool_]) -> _Part:
-    """Only some of the candidates [c]."""
-    results = np.repeat(keep, part.size)
-    return _Part(
-        part.query[keep],
-        part.entity[keep],
-        part.score[keep],
-        part.rest[keep],
-        part.is_known[keep],
-        part.stands_for[keep],
-        part.size[keep],
-        part.rule[results],
-        part.value[results],
-    )
-
-
 def _joined(parts: list[_Part], heads: NDArray[np.int32], hashes: NDArray[np.uint64]) -> Grounded:
     if not parts:
         nothing = np.zeros(0, np.int64)
         ones = np.ones(0)
         ids, values = nothing.astype(np.int32), ones.astype(np.float32)
-        parts = [_Part(nothing, ids, ones, ones, ones > 0, ones, nothing, ids, values)]
-    query, entity, score, rest, _, many, size, rule, value = (
+        parts = [_Part(nothing, ids, ones, ones, ones, nothing, ids, values)]
+    query, entity, score, rest, many, size, rule, value = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
     query_ptr = np.searchsorted(query, np.arange(len(heads) + 1)).astype(np.int64)

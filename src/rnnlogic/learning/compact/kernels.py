@@ -1,4 +1,4 @@
-"""Compiled sums over the columns (rules) of a distillation problem; plain twins in `reference.py`."""
+"""Compiled parts of grounding and judging compact models; plain twins in `reference.py`."""
 
 from __future__ import annotations
 
@@ -6,72 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
-
-
-@compiled
-def add_scores(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    scores: NDArray[np.float64],
-) -> None:
-    """Add weights[i] * value of column columns[i] to the scores [candidates] that it reaches."""
-    for i in range(len(columns)):
-        weight = weights[i]
-        if weight != 0.0:
-            for n in range(column_ptr[columns[i]], column_ptr[columns[i] + 1]):
-                scores[candidate[n]] += weight * value[n]
-
-
-@compiled
-def column_sums(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    upstream: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """For each of some columns the sum of value * upstream [candidates] over what it reaches."""
-    sums = np.zeros(len(columns))
-    for i in range(len(columns)):
-        total = 0.0
-        for n in range(column_ptr[columns[i]], column_ptr[columns[i] + 1]):
-            total += value[n] * upstream[candidate[n]]
-        sums[i] = total
-    return sums
-
-
-@compiled
-def cross_entropy(
-    query_ptr: NDArray[np.int64],
-    target: NDArray[np.float64],
-    stands_for: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    upstream: NDArray[np.float64],
-) -> float:
-    """Sum over queries of -sum target * log softmax(scores); upstream [candidates] gets its derivative.
-
-    A candidate counts as stands_for [candidates] many in the softmax. The targets of a query sum to its
-    weight, which may be 0.
-    """
-    loss = 0.0
-    for q in range(len(query_ptr) - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
-        highest, weight = -np.inf, 0.0
-        for c in range(first, last):
-            highest = max(highest, scores[c])
-            weight += target[c]
-        total = 0.0
-        for c in range(first, last):
-            upstream[c] = stands_for[c] * np.exp(scores[c] - highest)
-            total += upstream[c]
-        shift = highest + np.log(total)
-        for c in range(first, last):
-            loss += target[c] * (shift - scores[c])
-            upstream[c] = weight * upstream[c] / total - target[c]
-    return loss
 
 
 @compiled
@@ -154,7 +88,7 @@ def _mixed(number: int) -> np.uint64:
 @compiled
 def add_hashes(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     count: NDArray[np.int64],
     key: NDArray[np.int64],
     hashes: NDArray[np.uint64],
@@ -172,31 +106,77 @@ def add_hashes(
 
 
 @compiled
-def curvatures(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    query: NDArray[np.int32],
-    probability: NDArray[np.float64],
-    weight: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Second derivative of the cross entropy in the direction of each column.
+def score_results(
+    ptr: NDArray[np.int64],
+    rule: NDArray[np.integer],
+    value: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    scores: NDArray[np.float64],
+) -> None:
+    """Add to the score of each candidate [c] weight [rules] times value [n] of the rules that reach it."""
+    for c in range(len(ptr) - 1):
+        for n in range(ptr[c], ptr[c + 1]):
+            scores[c] += weights[rule[n]] * value[n]
 
-    query [c] is the query of a candidate, probability [c] the softmax times the query's weight [q].
+
+@compiled
+def sample_candidates(
+    query_ptr: NDArray[np.int64],
+    score: NDArray[np.float64],
+    is_known: NDArray[np.bool_],
+    luck: NDArray[np.float64],
+    most: int,
+) -> NDArray[np.float64]:
+    """How many candidates each one [c] stands for: 0 if it is known or left out.
+
+    Of each query the best half of `most` stand for themselves, and a sample of the others for all of them:
+    those with the least luck [c].
     """
-    result = np.zeros(len(columns))
-    mean = np.zeros(len(weight))
-    for i in range(len(columns)):
-        first, last = column_ptr[columns[i]], column_ptr[columns[i] + 1]
-        total = 0.0
-        for n in range(first, last):
-            mean[query[candidate[n]]] += probability[candidate[n]] * value[n]
-            total += probability[candidate[n]] * value[n] * value[n]
-        for n in range(first, last):
-            q = query[candidate[n]]
-            if mean[q] != 0.0:
-                total -= mean[q] * mean[q] / weight[q]
-                mean[q] = 0.0
-        result[i] = total
-    return result
+    many = np.zeros(len(score))
+    half = most // 2
+    for q in range(len(query_ptr) - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        others = np.flatnonzero(~is_known[first:last]) + first
+        if len(others) <= half:
+            many[others] = 1.0
+            continue
+        bound = -np.partition(-score[others], half - 1)[half - 1] if half else np.inf
+        free = half - np.sum(score[others] > bound)
+        rest, number = np.empty(len(others), np.int64), 0
+        for c in others:
+            if score[c] > bound or (score[c] == bound and free > 0):
+                free -= score[c] == bound
+                many[c] = 1.0
+            else:
+                rest[number] = c
+                number += 1
+        held = min(most - half, number)
+        bound = np.partition(luck[rest[:number]], held - 1)[held - 1] if held else -1.0
+        for c in rest[:number]:
+            if luck[c] <= bound:
+                many[c] = number / held
+    return many
+
+
+@compiled
+def hold_results(
+    ptr: NDArray[np.int64],
+    rule: NDArray[np.integer],
+    value: NDArray[np.float64],
+    place: NDArray[np.int32],
+    candidates: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Results of some candidates and of rules with a place [rules] (-1: none): sizes, places and values."""
+    size = np.zeros(len(candidates), np.int64)
+    for i in range(len(candidates)):
+        for n in range(ptr[candidates[i]], ptr[candidates[i] + 1]):
+            size[i] += place[rule[n]] >= 0
+    held_rule = np.empty(size.sum(), np.int32)
+    held_value = np.empty(len(held_rule), np.float32)
+    end = 0
+    for c in candidates:
+        for n in range(ptr[c], ptr[c + 1]):
+            if place[rule[n]] >= 0:
+                held_rule[end], held_value[end] = place[rule[n]], value[n]
+                end += 1
+    return size, held_rule, held_value

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -57,19 +56,30 @@ def frontier(paths: Sequence[Path], most: int | None = None, points: int = 40) -
 
 
 def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
-    """The smallest level that loses no more than the tolerance: surely (by one standard error) if one does.
+    """The smallest level that loses no more than the tolerance against the full model.
 
-    Against the full model, which is taken itself if it is a level and no other is so good. If it is none
-    (as with a limit on the rules), against the best level.
+    By two standard errors if one does, else by one, else by none. If no level is so good, the full model is
+    taken, or, where it is none of the levels (as with a limit on the rules), one close to the best.
     """
-    full, best = levels[0].mrr + levels[0].drop, max(level.mrr for level in levels)
+    full = levels[0].mrr + levels[0].drop
     small = [level for level in levels if level.chosen]
-    references = [full] if len(small) < len(levels) else [full, best]
-    for reference, errors in product(references, (1, 0)):
-        good = [level for level in small if level.mrr - errors * level.error >= reference - tolerance]
+    for errors in (2, 1, 0):
+        good = [level for level in small if level.mrr - errors * level.error >= full - tolerance]
         if good:
             return min(good, key=lambda level: (level.rules, -level.mrr))
-    return levels[0]
+    return _near_best(small, tolerance) if len(small) == len(levels) else levels[0]
+
+
+def _near_best(levels: Sequence[Level], tolerance: float) -> Level:
+    """The smallest level that may lose what it loses against the best: the tolerance times what it saves.
+
+    A limit already costs accuracy, so a level that saves half of the largest one's rules may lose half of the
+    tolerance more, and one that hardly saves any rules hardly anything.
+    """
+    best, most = max(level.mrr for level in levels), max(level.rules for level in levels)
+    good = [level for level in levels if level.mrr >= best - tolerance * (1 - level.rules / max(most, 1))]
+    fallback = max(levels, key=lambda level: (level.mrr, -level.rules))
+    return min(good, key=lambda level: (level.rules, -level.mrr), default=fallback)
 
 
 def model_at(paths: Sequence[Path], level: Level, num_rules: int) -> tuple[Ids, Floats]:

@@ -2,66 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-
-def reached_by(
-    column: int, column_ptr: NDArray[np.int64], candidate: NDArray[np.int32], value: NDArray[np.float32]
-) -> list[tuple[int, float]]:
-    """(candidate, feature) pairs of one column."""
-    own = slice(column_ptr[column], column_ptr[column + 1])
-    return list(zip(candidate[own].tolist(), value[own].tolist(), strict=True))
-
-
-def add_scores(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    weights: Floats,
-    scores: Floats,
-) -> None:
-    """Add weights[i] * value of column columns[i] to the scores [candidates] that it reaches."""
-    for column, weight in zip(columns.tolist(), weights.tolist(), strict=True):
-        for c, feature in reached_by(column, column_ptr, candidate, value):
-            scores[c] += weight * feature
-
-
-def column_sums(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    upstream: Floats,
-) -> Floats:
-    """For each of some columns the sum of value * upstream [candidates] over what it reaches."""
-    return np.array(
-        [
-            sum(feature * upstream[c] for c, feature in reached_by(column, column_ptr, candidate, value))
-            for column in columns.tolist()
-        ],
-        np.float64,
-    )
-
-
-def cross_entropy(
-    query_ptr: NDArray[np.int64], target: Floats, stands_for: Floats, scores: Floats, upstream: Floats
-) -> float:
-    """Sum over queries of -sum target * log softmax(scores); upstream [candidates] gets its derivative."""
-    loss = 0.0
-    for first, last in pairwise(query_ptr.tolist()):
-        odds = [stands_for[c] * math.exp(scores[c]) for c in range(first, last)]
-        weight = sum(target[first:last])
-        for c, odd in zip(range(first, last), odds, strict=True):
-            loss -= target[c] * math.log(odd / stands_for[c] / sum(odds))
-            upstream[c] = weight * odd / sum(odds) - target[c]
-    return loss
 
 
 def rank_queries(
@@ -122,7 +68,7 @@ def _mixed(number: int) -> int:
 
 def add_hashes(
     ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
+    rule: NDArray[np.integer],
     count: NDArray[np.int64],
     key: NDArray[np.int64],
     hashes: NDArray[np.uint64],
@@ -135,22 +81,37 @@ def add_hashes(
                 hashes[rule[i]] = total % (1 << 64)
 
 
-def curvatures(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    query: NDArray[np.int32],
-    probability: Floats,
-    weight: Floats,
+def score_results(
+    ptr: NDArray[np.int64], rule: NDArray[np.int32], value: Floats, weights: Floats, scores: Floats
+) -> None:
+    """Add to the score of each candidate [c] weight [rules] times value [n] of the rules that reach it."""
+    for c, (first, last) in enumerate(pairwise(ptr.tolist())):
+        scores[c] += sum(weights[rule[n]] * value[n] for n in range(first, last))
+
+
+def sample_candidates(
+    query_ptr: NDArray[np.int64], score: Floats, is_known: NDArray[np.bool_], luck: Floats, most: int
 ) -> Floats:
-    """Second derivative of the cross entropy by each column's weight: the summed variance of its feature."""
-    result = []
-    for column in columns.tolist():
-        entries = reached_by(column, column_ptr, candidate, value)
-        total = sum(probability[c] * x * x for c, x in entries)
-        for q in {int(query[c]) for c, _ in entries}:
-            mean = sum(probability[c] * x for c, x in entries if query[c] == q)
-            total -= mean * mean / weight[q] if mean else 0.0
-        result.append(total)
-    return np.array(result, np.float64)
+    """How many candidates each one [c] stands for: 0 if it is known or left out."""
+    many = np.zeros(len(score))
+    for first, last in pairwise(query_ptr.tolist()):
+        others = sorted((c for c in range(first, last) if not is_known[c]), key=lambda c: -score[c])
+        best, rest = others[: most // 2], others[most // 2 :]
+        sample = sorted(rest, key=lambda c: luck[c])[: most - most // 2]
+        many[best] = 1.0
+        many[sample] = len(rest) / max(len(sample), 1)
+    return many
+
+
+def hold_results(
+    ptr: NDArray[np.int64],
+    rule: NDArray[np.integer],
+    value: Floats,
+    place: NDArray[np.int32],
+    candidates: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Results of some candidates and of rules with a place [rules] (-1: none): sizes, places and values."""
+    held = [[n for n in range(ptr[c], ptr[c + 1]) if place[rule[n]] >= 0] for c in candidates.tolist()]
+    found = [n for one in held for n in one]
+    sizes = np.array([len(one) for one in held], np.int64)
+    return sizes, place[rule[found]].astype(np.int32), value[found].astype(np.float32)

@@ -29,13 +29,16 @@ class CompactSettings(Settings):
     refit_sparsity: float = Field(
         0.001, ge=0, description="L1 penalty once rules are dropped; a larger one gives fewer, stronger rules"
     )
+    focus: float = Field(
+        0.0, ge=0, description="Above 0, rules that reach few answers go later: fewer rules speak for each"
+    )
     length_cost: float = Field(
         0.1, ge=0, description="The penalty grows by this share with each body atom after the first"
     )
     weight_decay: float = Field(0.001, ge=0, description="L2 penalty, against the mean loss")
     keep: float = Field(0.75, gt=0, lt=1, description="Share of the rules that stays when some are dropped")
-    swaps: int = Field(2, ge=0, description="Rounds in which other rules may come in, for each small model")
-    swap_below: int = Field(60, ge=0, description="Number of rules up to which a model is small")
+    swaps: int = Field(2, ge=0, description="Rounds in which other rules may come in, for small models")
+    swap_below: int = Field(60, ge=0, description="Number of rules up to which that is tried, at some stops")
     steps: int = Field(40, ge=1, description="Passes over the questions per fit, at most (L-BFGS)")
     queries_per_relation: int = Field(1000, ge=1, description="Questions per relation and direction, at most")
     candidates_per_query: int = Field(

@@ -7,34 +7,65 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Queries
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.learning.compact.ground import grounded_heads, known_candidates, query_of
-from rnnlogic.learning.compact.kernels import add_scores, mark_reached, rank_queries
+from rnnlogic.learning.compact.kernels import mark_reached, rank_queries
+from rnnlogic.learning.compact.solving.kernels import add_scores
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.rules.evidence import makes_candidates
 
 _Scored = tuple[Floats, NDArray[np.bool_]]  # scores of candidates [c], and which are reached
 
 
-def judged(teacher: Teacher, grounder: Grounder, relation: int, models: list[Model]) -> Path:
-    """The path with the reciprocal ranks of validation answers."""
+def judged(
+    teacher: Teacher,
+    grounder: Grounder,
+    relation: int,
+    models: list[Model],
+    grounded: Grounded | None = None,
+) -> Path:
+    """The path with the reciprocal ranks of validation answers.
+
+    `grounded`: all rules and all candidates of some heads but the known ones, if at hand. If the heads that
+    validation asks about are among them, they are not grounded again.
+    """
     asked = teacher.asked[teacher.asked[:, 1] == relation]
     if not len(asked):
         return Path(relation, models, np.zeros(0), np.zeros((len(models) + 1, 0)))
     ids = teacher.rules.by_head(relation)
     used = np.isin(ids, np.concatenate([model.rules for model in models] or [ids[:0]]))
-    heads, query = np.unique(asked[:, 0], return_inverse=True)
-    grounded = grounded_heads(grounder, relation, heads, teacher, used)
+    if grounded is not None and _holds(teacher, relation, grounded, asked):
+        query, columns = _place_of(grounded.heads, asked[:, 0]), ids
+    else:
+        heads, query = np.unique(asked[:, 0], return_inverse=True)
+        grounded, columns = grounded_heads(grounder, relation, heads, teacher, used), ids[used]
     judge = _Judge(teacher, relation, grounded, query, asked[:, 2])
     everything = np.ones(len(grounded.entity), bool)
-    reaching = np.array([makes_candidates(teacher.rules[int(i)].body) for i in ids[used]], bool)
-    scored = [_scored(grounded, ids[used], model, reaching) for model in models]
+    reaching = np.zeros(len(columns), bool)
+    for i in np.flatnonzero(np.isin(columns, ids[used])):
+        reaching[i] = makes_candidates(teacher.rules[int(columns[i])].body)
+    scored = [_scored(grounded, columns, model, reaching) for model in models]
     full, *reciprocal = judge.reciprocal_ranks(
         [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
     )
     return Path(relation, models, full, np.stack(reciprocal))
+
+
+def _holds(teacher: Teacher, relation: int, grounded: Grounded, asked: Queries) -> bool:
+    """Whether heads that are grounded without known answers suffice to rank those that are asked for."""
+    if teacher.rest is not None or not np.isin(asked[:, 0], grounded.heads).all():
+        return False
+    neighbours = teacher.graph.neighbours
+    return not any(tail in neighbours(int(head), relation) for head, _, tail in asked.tolist())
+
+
+def _place_of(heads: NDArray[np.int32], wanted: NDArray[np.int32]) -> Ids:
+    """Where each wanted head [a] stands among heads [q]."""
+    order = np.argsort(heads, kind="stable")
+    return order[np.searchsorted(heads[order], wanted)]
 
 
 def _scored(grounded: Grounded, ids: Ids, model: Model, reaching: NDArray[np.bool_]) -> _Scored:

@@ -1,0 +1,1 @@
+"""Weights that imitate a teacher: compiled loss, derivatives and minimisation."""
