@@ -28,22 +28,30 @@ from rnnlogic.rules.ruleset import RuleSet
 NO_RULES = RuleSet.from_rules([])
 SHARE = 0.3  # of the time for weights, under a budget
 PASSES = 2  # over all that is chosen: the best of one thing depends on the others
-CHANCE = 0.5  # standard errors of the difference by which a simpler way may be worse
+CHANCE = 0.25  # standard errors of the difference by which a preferred way may be worse
 CHAINS = "chains"
 Ids = NDArray[np.int64]
 Values = dict[str, Any]
 Tried = dict[str, NDArray[np.float64]]  # reciprocal ranks of validation answers, by the name of an option
-# What may be switched off, the simplest first; what is off in the settings stays off.
+# What may be switched off; what is off in the settings stays off. The more evidence the better: with it, more
+# entities are candidates, and fewer probabilities are those of entities that nothing is known of.
 ALL = "negative_evidence", "constants", "prior", "constant_rules"
-FEWER = (
-    ALL,
-    ("constants", "prior", "constant_rules"),
-    ("constants", "constant_rules"),
-    ("prior", "constant_rules"),
-    ("negative_evidence", "constants", "prior"),
-    ("constant_rules",),
+FEWER: tuple[tuple[str, ...], ...] = (
     (),
+    ("constant_rules",),
+    ("prior", "constant_rules"),
+    ("constants", "constant_rules"),
+    ("negative_evidence", "constants", "prior"),
+    ("constants", "prior", "constant_rules"),
+    ALL,
 )
+# How weights come about: those of `predictor.by_confidence`, in the order in which they are preferred
+WAYS: dict[bool | str, str] = {
+    True: ", by confidence",
+    "noisy_or": ", by noisy-or",
+    "only": ", by confidence only",
+    False: "",
+}
 OFF = {"negative_evidence": "off", "constant_rules": 0}
 
 
@@ -162,6 +170,13 @@ def _axes(config: Config) -> list[list[Values]]:
     """What is chosen, one thing after another: the values of each that are tried."""
     choice, evidence, decay = config.choice, config.evidence, config.predictor.weight_decay
     axes: list[list[Values]] = []
+    ways: list[Values] = []
+    if choice.confidence:
+        ways = [{"by_confidence": way, "weight_decay": decay} for way in WAYS if way]
+    factors = choice.factors if choice.weight_decay else (1.0,)
+    ways += [{"by_confidence": config.predictor.by_confidence and not choice.confidence, "weight_decay": decay * factor} for factor in factors]
+    if len(ways) > 1:
+        axes.append([{"predictor": way} for way in ways])
     if choice.rules:
         axes.append([{"final": {"rules": max(1, round(p * config.final.rules))}} for p in choice.rules])
     if choice.lengths:
@@ -170,10 +185,6 @@ def _axes(config: Config) -> list[list[Values]]:
     if choice.evidence and evidence.switches:
         kinds = evidence.model_dump()
         axes.append([{"evidence": kinds | _off(off)} for off in FEWER])
-    if choice.confidence:
-        axes.append([{"predictor": {"by_confidence": on}} for on in (False, True)])
-    if choice.weight_decay:
-        axes.append([{"predictor": {"weight_decay": decay * factor}} for factor in choice.factors])
     return axes
 
 
@@ -223,7 +234,7 @@ def _without(config: Config, names: tuple[str, ...]) -> Config:
 
 def _name(config: Config) -> str:
     kinds = "+".join(sorted(config.evidence.switches)) or CHAINS
-    way = {False: "", True: ", by confidence", "only": ", by confidence only"}[config.predictor.by_confidence]
+    way = WAYS[config.predictor.by_confidence]
     number = f", {config.final.rules} rules" if config.choice.rules else ""
     length = f", length {config.max_length}" if config.choice.lengths else ""
     return f"{kinds}{number}{length}, {config.predictor.weight_decay:g}{way}"

@@ -55,6 +55,7 @@ class _Shared(NamedTuple):
     variants: list[Variant]
     reaching: Mask  # [rules] which make candidates
     known: KnownAnswers
+    named: Mask  # [rules] which are named evidence
 
 
 @dataclass(eq=False)
@@ -97,7 +98,7 @@ class Trials:
         config = self.task.config
         settings = config.predictor.model_copy(update={"candidates_per_query": self.candidates})
         job = Job(self._grounder, settings, config.seed, self.values, None)
-        shared = _Shared(job, variants, self._reaching, self._known)
+        shared = _Shared(job, variants, self._reaching, self._known, self.values.rules.are_evidence)
         units, found, parts = self._units(hides), self._problems.get(hides), []
         held: dict[int, Candidates] = {}
         with one_blas_thread():
@@ -127,7 +128,11 @@ def _tried(shared: _Shared, unit: _Unit) -> tuple[Candidates | None, NDArray[np.
     job, variants, problem = shared.job, shared.variants, unit.problem
     if problem is None and unit.block is not None:
         problem = problem_of(job, unit.block)[0]
-    learned = [_learned(shared, one, problem) for one in variants]
+    own = problem
+    if problem is not None:  # a part for all variants first: each of them then looks at less
+        any_kept = np.logical_or.reduce([one.kept for one in variants])
+        own = only(problem, any_kept[problem.ids], shared.reaching[problem.ids])
+    learned = [_learned(shared, one, own) for one in variants]
     return problem, _ranked(shared, unit.asked, learned)
 
 
@@ -137,7 +142,7 @@ def _learned(shared: _Shared, variant: Variant, problem: Candidates | None) -> W
     if problem is not None:
         own = only(problem, variant.kept[problem.ids], shared.reaching[problem.ids])
         rng = np.random.default_rng([job.seed, problem.relation])
-        is_named = job.values.rules.are_evidence[own.ids]
+        is_named = shared.named[own.ids]
         psi[own.ids] = weights_of(own, variant.settings, rng, is_named)[0]
     return psi
 

@@ -38,13 +38,16 @@ class Summed:
         return np.asarray(folded)
 
 
-def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_], alone: bool = False) -> Summed:
+def with_sums(
+    found: Candidates, decay: float, is_named: NDArray[np.bool_], way: bool | str = True
+) -> Summed:
     """Examples with sums by confidence; named evidence [rules] takes no part in them.
 
-    If the sums stand `alone`, only named evidence has weights beside them.
+    The `way` is that of the settings: with a noisy-or, or `only` sums, beside which only named evidence has
+    weights.
     """
-    single = is_named if alone else np.ones(len(is_named), bool)
-    shares = _shares(np.where(is_named, 0.0, confidences(found)), is_named)
+    single = is_named if way == "only" else np.ones(len(is_named), bool)
+    shares = np.where(is_named, 0.0, _shares(np.where(is_named, 0.0, confidences(found)), way is not True))
     # All weights have the same decay, so larger values have a smaller one.
     shares *= np.sqrt(max(decay, PENALTY) / PENALTY)
     candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
@@ -61,12 +64,13 @@ def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_], alon
     return Summed(replace(found, ids=ids, candidate_ptr=ptr, rule=rule, value=value), single, shares)
 
 
-def _shares(confidence: NDArray[np.float64], is_named: NDArray[np.bool_]) -> NDArray[np.float64]:
+def _shares(confidence: NDArray[np.float64], noisy_or: bool) -> NDArray[np.float64]:
     """How much each rule counts in each sum [sums, rules]: the most confident ones 1."""
     steep = np.exp(np.array(STEEPNESS)[:, None] * (confidence - confidence.max(initial=0.0)))
-    noisy_or = -np.log1p(-confidence)  # the sum of these grows with 1 - the product of 1 - confidence
-    noisy_or /= max(noisy_or.max(initial=0.0), 1e-12)
-    return np.where(is_named, 0.0, np.vstack([steep, noisy_or]))
+    if not noisy_or:
+        return steep
+    surprise = -np.log1p(-confidence)  # their sum grows with 1 - the product of 1 - confidence
+    return np.vstack([steep, surprise / max(float(surprise.max(initial=0.0)), 1e-12)])
 
 
 def confidences(found: Candidates) -> NDArray[np.float64]:

@@ -307,7 +307,7 @@ def weights_of(
     found = discounted(found, settings.answer_discount, is_named)
     if not settings.by_confidence:
         return fit_weights(found, settings, rng)
-    summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence == "only")
+    summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence)
     weights, loss = fit_weights(summed.found, settings, rng)
     return summed.folded(weights), loss
 
