@@ -5,7 +5,8 @@
 
 Names: nations; fb (like FB15k-237 v1 of GraIL), the facts between random entities, and wn (like WN18RR v1),
 those between entities found breadth first, both split anew; codex (like CoDEx-S), the facts of the 40 most
-frequent relations of FB15k-237 between the entities that have most; countries (Countries S3), from the package `countryinfo`, if that is installed.
+frequent relations of FB15k-237 between the entities that have most; countries (Countries S3), from the
+package `countryinfo`, if that is installed.
 
 Ours is `rnnlogic fit` as it comes, run folder, calibration and compact model included. Beside it, the
 confidences of mined chains and rules with constants, support / (predictions + 5): the largest, ties by the
@@ -25,8 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from constants import Ids, aggregations, grown, mrr, within
 
+from constants import Ids, aggregations, grown, mrr, within
 from rnnlogic import RNNLogic
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
@@ -38,6 +39,7 @@ from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.mine import mine_rules
 
 CHAINS, CONSTANTS = 300, 500  # mined for each relation and direction, for the aggregations
+Chosen = Callable[[Triples, int, int], Ids]  # so many entities of a graph, by facts and seed
 ASKED = 24  # countries that validation facts ask about, and as many for test facts
 
 
@@ -58,10 +60,10 @@ def split_anew(name: str, vocab: Vocab, facts: Triples, ratios: tuple[int, int, 
         tuple(vocab.relations[i] for i in relations.tolist()),
     )
     splits, _ = split_facts(own, ratios, seed, len(entities), len(relations))
-    return Dataset(name, names, **splits)
+    return Dataset(name, names, splits["train"], splits["valid"], splits["test"])
 
 
-def part(name: str, source: str, facts: int, entities: Callable[[Triples, int, int], Ids], seed: int) -> Dataset:
+def part(name: str, source: str, facts: int, entities: Chosen, seed: int) -> Dataset:
     """The facts between some entities of a graph, about so many, 80/10/10."""
     vocab, every = all_facts(source)
     low, high = 2, vocab.num_entities
@@ -81,7 +83,8 @@ def nearby(facts: Triples, number: int, seed: int) -> Ids:
 
 def anywhere(facts: Triples, number: int, seed: int) -> Ids:
     """So many random entities: in a dense graph, breadth first finds a far denser part than GraIL's."""
-    return np.sort(np.random.default_rng(seed).permutation(np.unique(facts[:, [0, 2]]))[:number]).astype(np.int64)
+    order = np.random.default_rng(seed).permutation(np.unique(facts[:, [0, 2]]))
+    return np.sort(order[:number]).astype(np.int64)
 
 
 def like_codex(seed: int) -> Dataset:
@@ -115,16 +118,18 @@ def countries(seed: int) -> Dataset:
         [(a, "locatedIn", places[a]["region"]) for a in half] for half in (asked[:ASKED], asked[ASKED:])
     )
     entities = sorted({end for head, _, tail in train for end in (head, tail)})
-    relations = ["locatedIn", "neighbor"]
-    splits = {
-        split: np.array([(entities.index(h), relations.index(r), entities.index(t)) for h, r, t in facts], np.int32)
-        for split, facts in (("train", train), ("valid", valid), ("test", test))
-    }
-    return Dataset("countries", Vocab(tuple(entities), tuple(relations)), **splits)
+    names = Vocab(tuple(entities), ("locatedIn", "neighbor"))
+    splits = [_ids(names, facts) for facts in (train, valid, test)]
+    return Dataset("countries", names, splits[0], splits[1], splits[2])
+
+
+def _ids(names: Vocab, facts: list[tuple[str, str, str]]) -> Triples:
+    told = [(names.entity_id(h), names.relation_id(r), names.entity_id(t)) for h, r, t in facts]
+    return np.array(told, np.int32)
 
 
 GRAPHS: dict[str, Callable[[int], Dataset]] = {
-    "nations": lambda seed: load_dataset("nations"),
+    "nations": lambda _: load_dataset("nations"),
     "fb": lambda seed: part("fb", "fb15k-237", 5300, anywhere, seed),
     "wn": lambda seed: part("wn", "wn18rr", 6700, nearby, seed),
     "codex": like_codex,
@@ -150,7 +155,8 @@ def fitted(dataset: Dataset, seed: int, splits: tuple[str, ...], run: Path) -> d
     figures = {split: mrr(model.scorer, dataset, split) for split in splits}
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     chosen = [line["chosen"] for line in lines if line.get("stage") == "choice"]
-    return figures | {"cpu": seconds, "rules": len(model.learned.rules), "chosen": chosen[-1] if chosen else ""}
+    figures |= {"cpu": seconds, "rules": len(model.learned.rules)}
+    return figures | {"chosen": chosen[-1] if chosen else ""}
 
 
 def line(name: str, facts: str, figures: list[str]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,9 +157,8 @@ def chosen_config(
     except TimeIsUp:
         if is_open:
             chains = _without(config, ALL)
-            config = (
-                _simplest([chains, config], tried) if {_name(chains), _name(config)} <= set(tried) else chains
-            )
+            is_tried = {_name(chains), _name(config)} <= set(tried)
+            config = _preferred([chains, config], tried) if is_tried else chains
         budget.cut("choice", f"not all was tried: {_name(config)}")
     means = {name: float(ranks.mean()) for name, ranks in tried.items()}
     task.note("choice", started, facts=len(trial.trials.facts), tried=means, chosen=_name(config))
@@ -168,13 +167,9 @@ def chosen_config(
 
 def _axes(config: Config) -> list[list[Values]]:
     """What is chosen, one thing after another: the values of each that are tried."""
-    choice, evidence, decay = config.choice, config.evidence, config.predictor.weight_decay
+    choice, evidence = config.choice, config.evidence
     axes: list[list[Values]] = []
-    ways: list[Values] = []
-    if choice.confidence:
-        ways = [{"by_confidence": way, "weight_decay": decay} for way in WAYS if way]
-    factors = choice.factors if choice.weight_decay else (1.0,)
-    ways += [{"by_confidence": config.predictor.by_confidence and not choice.confidence, "weight_decay": decay * factor} for factor in factors]
+    ways = _ways(config)
     if len(ways) > 1:
         axes.append([{"predictor": way} for way in ways])
     if choice.rules:
@@ -188,6 +183,19 @@ def _axes(config: Config) -> list[list[Values]]:
     return axes
 
 
+def _ways(config: Config) -> list[Values]:
+    """How weights may come about: by confidence, or a weight for each rule with some weight decay.
+
+    Weights by confidence hardly depend on the decay.
+    """
+    choice, decay, given = config.choice, config.predictor.weight_decay, config.predictor.by_confidence
+    ways: list[Values] = []
+    if choice.confidence:
+        ways, given = [{"by_confidence": way, "weight_decay": decay} for way in WAYS if way], False
+    factors = choice.factors if choice.weight_decay else (1.0,)
+    return ways + [{"by_confidence": given, "weight_decay": decay * factor} for factor in factors]
+
+
 def _best(trial: _Trial, options: list[Config], tried: Tried) -> Config:
     """The option to take, after all were tried; TimeIsUp if there is no time for that."""
     budget, new = trial.task.budget, {_name(one): one for one in options if _name(one) not in tried}
@@ -195,13 +203,13 @@ def _best(trial: _Trial, options: list[Config], tried: Tried) -> Config:
         budget.check()
         with budget.enforced():
             tried |= zip(map(_name, group), trial.scores(group), strict=True)
-    return _simplest(options, tried)
+    return _preferred(options, tried)
 
 
-def _simplest(options: list[Config], tried: Tried) -> Config:
+def _preferred(options: list[Config], tried: Tried) -> Config:
     """The first option that is not worse than the best one by more than chance.
 
-    With few validation facts that much is chance, and the simple way is kept.
+    With few validation facts that much is chance, and the preferred way is kept.
     """
     ranks = [tried[_name(one)] for one in options]
     best = max(ranks, key=lambda own: float(own.mean()))

@@ -157,10 +157,13 @@ def _ranked(shared: _Shared, asked: Queries, learned: list[Weights]) -> NDArray[
         for scores, psi, variant in zip(found, learned, shared.variants, strict=True):
             scores.append(_scores(valued, psi, variant.kept, shared.reaching))
     rows, known = shared.known.pairs(*np.ascontiguousarray(asked[:, :2].T))
-    known_ptr = np.searchsorted(rows, np.arange(len(asked) + 1))
-    told = question, np.ascontiguousarray(asked[:, 2]), known_ptr, known.astype(np.int32, copy=False)
-    entities = grounder.graph.num_entities
-    ranks = [Ranks(*rank_candidates(*_in_order(own, len(heads)), *told, entities)) for own in found]
+    ptr = np.searchsorted(rows, np.arange(len(asked) + 1)).astype(np.int64)
+    answers, others = np.ascontiguousarray(asked[:, 2]), known.astype(np.int32, copy=False)
+    told, size = question.astype(np.int64), grounder.graph.num_entities
+    ranks = []
+    for own in found:
+        starts, entity, value = _in_order(own, len(heads))
+        ranks.append(Ranks(*rank_candidates(starts, entity, value, told, answers, ptr, others, size)))
     return np.stack([query_metrics(one)["mrr"] for one in ranks])
 
 
@@ -178,7 +181,8 @@ _NO_SCORES = _Scores(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
 def _scores(found: Candidates, psi: Weights, kept: Mask, reaching: Mask) -> _Scores:
     """The scores of the candidates that the rules kept [rules] reach."""
     candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-    total = np.bincount(candidate, psi[found.ids][found.rule] * found.value, minlength=len(found))
+    parts = psi[found.ids][found.rule] * found.value
+    total = np.bincount(candidate, parts, minlength=len(found)).astype(np.float64)
     is_reached = np.zeros(len(found), bool)
     is_reached[candidate[(kept & reaching)[found.ids][found.rule]]] = True
     return _Scores(found.query[is_reached], found.entity[is_reached], total[is_reached])

@@ -38,9 +38,7 @@ class Summed:
         return np.asarray(folded)
 
 
-def with_sums(
-    found: Candidates, decay: float, is_named: NDArray[np.bool_], way: bool | str = True
-) -> Summed:
+def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_], way: bool | str = True) -> Summed:
     """Examples with sums by confidence; named evidence [rules] takes no part in them.
 
     The `way` is that of the settings: with a noisy-or, or `only` sums, beside which only named evidence has
@@ -66,7 +64,9 @@ def with_sums(
 
 def _shares(confidence: NDArray[np.float64], noisy_or: bool) -> NDArray[np.float64]:
     """How much each rule counts in each sum [sums, rules]: the most confident ones 1."""
-    steep = np.exp(np.array(STEEPNESS)[:, None] * (confidence - confidence.max(initial=0.0)))
+    steep: NDArray[np.float64] = np.exp(
+        np.array(STEEPNESS)[:, None] * (confidence - confidence.max(initial=0.0))
+    )
     if not noisy_or:
         return steep
     surprise = -np.log1p(-confidence)  # their sum grows with 1 - the product of 1 - confidence
