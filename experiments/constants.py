@@ -26,9 +26,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
+from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.learning.evidence import evidence_rules
@@ -43,12 +45,21 @@ from rnnlogic.rules.table import RuleTable
 from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
 
 DECAYS = (100.0, 10.0, 1.0)
+Ids = NDArray[np.int64]
 
 
 def part_of(dataset: Dataset, entities: int, seed: int) -> Dataset:
     """The facts between so many entities, found breadth first from a random one."""
     rng, graph = np.random.default_rng(seed), dataset.graph("train")
-    facts = graph.triples()
+    inside = grown(graph.triples(), entities, rng)
+    splits = {split: within(dataset.facts(split), inside) for split in ("train", "valid", "test")}
+    vocab = Vocab(tuple(dataset.vocab.entities[i] for i in inside.tolist()), dataset.vocab.relations)
+    name = f"{dataset.name}, {entities} entities, seed {seed}"
+    return Dataset(name, vocab, report=dataset.report, source=dataset.source, **splits)
+
+
+def grown(facts: Triples, entities: int, rng: np.random.Generator, fanout: int = 20) -> Ids:
+    """So many entities at most, ascending: found breadth first from a random one, by `fanout` of each."""
     neighbours: dict[int, list[int]] = {}
     for head, _, tail in facts.tolist():
         neighbours.setdefault(head, []).append(tail)
@@ -56,21 +67,19 @@ def part_of(dataset: Dataset, entities: int, seed: int) -> Dataset:
     found = [int(rng.choice(facts[:, 0]))]
     seen, here = set(found), 0
     while len(found) < entities and here < len(found):
-        for other in rng.permutation(sorted(set(neighbours[found[here]])))[:20].tolist():
+        for other in rng.permutation(sorted(set(neighbours[found[here]])))[:fanout].tolist():
             if other not in seen and len(found) < entities:
                 seen.add(other)
                 found.append(other)
         here += 1
-    inside = np.array(sorted(seen), np.int32)
-    splits = {}
-    for split in ("train", "valid", "test"):
-        own = dataset.facts(split)
-        own = own[np.isin(own[:, 0], inside) & np.isin(own[:, 2], inside)]
-        ends = np.searchsorted(inside, own[:, [0, 2]])
-        splits[split] = np.stack([ends[:, 0], own[:, 1], ends[:, 1]], axis=1).astype(np.int32)
-    vocab = Vocab(tuple(dataset.vocab.entities[i] for i in inside.tolist()), dataset.vocab.relations)
-    name = f"{dataset.name}, {entities} entities, seed {seed}"
-    return Dataset(name, vocab, report=dataset.report, source=dataset.source, **splits)
+    return np.array(sorted(seen), np.int64)
+
+
+def within(facts: Triples, entities: Ids) -> Triples:
+    """The facts between some entities, by their places among these."""
+    own = facts[np.isin(facts[:, 0], entities) & np.isin(facts[:, 2], entities)]
+    ends = np.searchsorted(entities, own[:, [0, 2]])
+    return np.stack([ends[:, 0], own[:, 1], ends[:, 1]], axis=1).astype(np.int32)
 
 
 def learned(dataset: Dataset, rules: RuleSet, config: Config) -> Iterator[tuple[float, RuleScorer]]:
@@ -116,15 +125,20 @@ def rows_of(dataset: Dataset, number: int, config: Config) -> Iterator[dict[str,
         yield told | {"rules": len(rules), "cpu": time.process_time() - started}
     for rules, name in ((chains, "chains"), (chains | constants, "chains and rules with constants")):
         started = time.process_time()
-        table = RuleTable(rules, anyburl_statistics(graph, rules, threads=1).columns())
-        confidence = np.round(smoothed_confidences(table), 4)
-        for how, scorer in (
-            ("max-plus", MaxScorer(rules, confidence, 1)),
-            ("noisy-or", confidence_scorer(table, "noisy-or", threads=1)),
-        ):
+        for how, scorer in aggregations(graph, rules).items():
             told = {"name": f"{name}, {how}", "valid": mrr(scorer, dataset, "valid")}
             told |= {"test": mrr(scorer, dataset, "test"), "rules": len(rules)}
             yield told | {"cpu": time.process_time() - started}
+
+
+def aggregations(graph: Graph, rules: RuleSet) -> dict[str, Scorer]:
+    """Rules by their confidences, as AnyBURL counts these: the largest, and noisy-or."""
+    table = RuleTable(rules, anyburl_statistics(graph, rules, threads=1).columns())
+    confidence = np.round(smoothed_confidences(table), 4)
+    return {
+        "max-plus": MaxScorer(rules, confidence, 1),
+        "noisy-or": confidence_scorer(table, "noisy-or", threads=1),
+    }
 
 
 def main() -> None:

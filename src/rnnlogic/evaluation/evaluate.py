@@ -135,7 +135,7 @@ def evaluate(
 
 def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArray[np.float64]:
     """Expected reciprocal ranks of the answers of some facts, both sides, by training facts."""
-    asked = _queries(facts, "both", dataset.vocab.num_relations)
+    asked = both_sides(facts, dataset.vocab.num_relations)
     by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None
     size = max(QUERIES if by_reach else 1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
     shared = _Shared(scorer, dataset.graph("train"), KnownAnswers(dataset.graph("all")), None, by_reach)
@@ -206,6 +206,11 @@ def _facts(dataset: Dataset, split: Split) -> Triples:
             " choose another split, or load data that has this one"
         )
     return facts
+
+
+def both_sides(facts: Triples, num_relations: int) -> NDArray[np.int32]:
+    """The queries [n, 3] of facts, both sides: sorted by relation, head, answer."""
+    return _queries(facts, "both", num_relations)
 
 
 def _queries(facts: Triples, sides: Side, num_relations: int) -> NDArray[np.int32]:

@@ -6,22 +6,20 @@ All is chosen on validation facts: for the relations of some of them, weights ar
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import UNLIMITED, TimeIsUp
-from rnnlogic.base.types import Queries
+from rnnlogic.base.budget import TimeIsUp
 from rnnlogic.config import Config, changed
-from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.evaluation.evaluate import reciprocal_ranks
+from rnnlogic.data.graph import Graph
+from rnnlogic.learning.trials import Trials, Variant
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.mine import best_per_head
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import Predictor, Task
-from rnnlogic.predictors.loglinear.fit import Variant, solve_variants
 from rnnlogic.rules.evidence import ids_of
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
@@ -30,21 +28,30 @@ from rnnlogic.rules.ruleset import RuleSet
 NO_RULES = RuleSet.from_rules([])
 SHARE = 0.3  # of the time for weights, under a budget
 PASSES = 2  # over all that is chosen: the best of one thing depends on the others
-CHANCE = 0.5  # standard errors of the difference by which a simpler way may be worse
+CHANCE = 0.25  # standard errors of the difference by which a preferred way may be worse
 CHAINS = "chains"
+Ids = NDArray[np.int64]
 Values = dict[str, Any]
 Tried = dict[str, NDArray[np.float64]]  # reciprocal ranks of validation answers, by the name of an option
-# What may be switched off, the simplest first; what is off in the settings stays off.
+# What may be switched off; what is off in the settings stays off. The more evidence the better: with it, more
+# entities are candidates, and fewer probabilities are those of entities that nothing is known of.
 ALL = "negative_evidence", "constants", "prior", "constant_rules"
-FEWER = (
-    ALL,
-    ("constants", "prior", "constant_rules"),
-    ("constants", "constant_rules"),
-    ("prior", "constant_rules"),
-    ("negative_evidence", "constants", "prior"),
-    ("constant_rules",),
+FEWER: tuple[tuple[str, ...], ...] = (
     (),
+    ("constant_rules",),
+    ("prior", "constant_rules"),
+    ("constants", "constant_rules"),
+    ("negative_evidence", "constants", "prior"),
+    ("constants", "prior", "constant_rules"),
+    ALL,
 )
+# How weights come about: those of `predictor.by_confidence`, in the order in which they are preferred
+WAYS: dict[bool | str, str] = {
+    True: ", by confidence",
+    "noisy_or": ", by noisy-or",
+    "only": ", by confidence only",
+    False: "",
+}
 OFF = {"negative_evidence": "off", "constant_rules": 0}
 
 
@@ -87,49 +94,39 @@ def best_chains(rules: RuleSet, rank: NDArray[np.float64], config: Config) -> ND
     return np.union1d(np.flatnonzero(always), short[best])
 
 
-class _Trial(NamedTuple):
-    """The part of a task on which choices are tried."""
+@dataclass(eq=False)
+class _Trial:
+    """Options tried on a part of a task."""
 
     task: Task
-    predictor: type[Predictor]
-    banned: Banned
-    facts: Triples  # validation facts
-    queries: Queries  # training queries of their relations
-    constants: RuleSet  # mined rules with constants
-    rank: NDArray[np.float64]  # of the task's rules
-
-    def rules(self, config: Config) -> RuleSet:
-        """The rules that the settings want."""
-        chains = self.task.rules[best_chains(self.task.rules, self.rank, config)]
-        graph = self.task.dataset.graph("train")
-        return chains | evidence_rules(graph, config, self.banned, self.constants)
+    trials: Trials
+    chains: Ids  # of the task's rules, those of the relations asked about
+    rank: NDArray[np.float64]  # of these
+    known: dict[tuple[bytes, bool, str], NDArray[np.float64]] = field(default_factory=dict)
 
     def scores(self, configs: list[Config]) -> list[NDArray[np.float64]]:
         """Reciprocal ranks of the validation answers with each of some settings.
 
-        All hide the same of training queries.
+        All hide the same of training queries. Those that amount to the same are tried once.
         """
-        task, asked = self.task, np.unique(self.queries[:, 1])
-        sets = [rules.filter(np.isin(rules.heads, asked)) for rules in map(self.rules, configs)]
-        every = sets[0]
-        for rules in sets[1:]:
-            every = every | rules
-        kept = [np.array([rule in rules for rule in every], bool) for rules in sets]
-        few = min(task.config.choice.candidates_per_query, task.config.predictor.candidates_per_query)
+        few, hides = self.trials.candidates, _hides(configs[0])
         quick = [one.predictor.model_copy(update={"candidates_per_query": few}) for one in configs]
-        variants = [Variant(own, settings) for own, settings in zip(kept, quick, strict=True)]
-        whole = replace(
-            task, rules=every, config=configs[0], budget=UNLIMITED
-        )  # or else nothing: see `_best`
-        values = self.predictor.values(every, configs[0], task.embedding)
-        solved = solve_variants(whole, values, self.queries, variants)
-        scorers = [
-            self.predictor.values(every.filter(own), one, task.embedding).scorer(
-                psi[own], task.config.threads
-            )
-            for own, psi, one in zip(kept, solved, configs, strict=True)
-        ]
-        return [reciprocal_ranks(one, task.dataset, self.facts) for one in scorers]
+        variants = [Variant(self._kept(one), own) for one, own in zip(configs, quick, strict=True)]
+        keys = [(one.kept.tobytes(), hides, repr(one.settings)) for one in variants]
+        new = {key: one for key, one in zip(keys, variants, strict=True) if key not in self.known}
+        if new:
+            self.known |= zip(new, self.trials.reciprocal_ranks(list(new.values()), hides), strict=True)
+        return [self.known[key] for key in keys]
+
+    def _kept(self, config: Config) -> NDArray[np.bool_]:
+        """Which rules [rules of the trials] the settings want."""
+        rules, number = self.trials.values.rules, len(self.chains)
+        kept, named = np.zeros(len(rules), bool), rules.are_evidence
+        kept[best_chains(self.task.rules[self.chains], self.rank, config)] = True
+        first = rules.body[rules.body_ptr[:-1]]
+        kept[number:] |= (named & np.isin(first, ids_of(config.evidence.switches)))[number:]
+        kept[number:] |= rules.have_constants[number:] & (config.evidence.constant_rules > 0)
+        return kept
 
 
 def chosen_config(
@@ -160,19 +157,21 @@ def chosen_config(
     except TimeIsUp:
         if is_open:
             chains = _without(config, ALL)
-            config = (
-                _simplest([chains, config], tried) if {_name(chains), _name(config)} <= set(tried) else chains
-            )
+            is_tried = {_name(chains), _name(config)} <= set(tried)
+            config = _preferred([chains, config], tried) if is_tried else chains
         budget.cut("choice", f"not all was tried: {_name(config)}")
     means = {name: float(ranks.mean()) for name, ranks in tried.items()}
-    task.note("choice", started, facts=len(trial.facts), tried=means, chosen=_name(config))
+    task.note("choice", started, facts=len(trial.trials.facts), tried=means, chosen=_name(config))
     return config
 
 
 def _axes(config: Config) -> list[list[Values]]:
     """What is chosen, one thing after another: the values of each that are tried."""
-    choice, evidence, decay = config.choice, config.evidence, config.predictor.weight_decay
+    choice, evidence = config.choice, config.evidence
     axes: list[list[Values]] = []
+    ways = _ways(config)
+    if len(ways) > 1:
+        axes.append([{"predictor": way} for way in ways])
     if choice.rules:
         axes.append([{"final": {"rules": max(1, round(p * config.final.rules))}} for p in choice.rules])
     if choice.lengths:
@@ -181,11 +180,20 @@ def _axes(config: Config) -> list[list[Values]]:
     if choice.evidence and evidence.switches:
         kinds = evidence.model_dump()
         axes.append([{"evidence": kinds | _off(off)} for off in FEWER])
-    if choice.confidence:
-        axes.append([{"predictor": {"by_confidence": on}} for on in (False, True)])
-    if choice.weight_decay:
-        axes.append([{"predictor": {"weight_decay": decay * factor}} for factor in choice.factors])
     return axes
+
+
+def _ways(config: Config) -> list[Values]:
+    """How weights may come about: by confidence, or a weight for each rule with some weight decay.
+
+    Weights by confidence hardly depend on the decay.
+    """
+    choice, decay, given = config.choice, config.predictor.weight_decay, config.predictor.by_confidence
+    ways: list[Values] = []
+    if choice.confidence:
+        ways, given = [{"by_confidence": way, "weight_decay": decay} for way in WAYS if way], False
+    factors = choice.factors if choice.weight_decay else (1.0,)
+    return ways + [{"by_confidence": given, "weight_decay": decay * factor} for factor in factors]
 
 
 def _best(trial: _Trial, options: list[Config], tried: Tried) -> Config:
@@ -195,13 +203,13 @@ def _best(trial: _Trial, options: list[Config], tried: Tried) -> Config:
         budget.check()
         with budget.enforced():
             tried |= zip(map(_name, group), trial.scores(group), strict=True)
-    return _simplest(options, tried)
+    return _preferred(options, tried)
 
 
-def _simplest(options: list[Config], tried: Tried) -> Config:
+def _preferred(options: list[Config], tried: Tried) -> Config:
     """The first option that is not worse than the best one by more than chance.
 
-    With few validation facts that much is chance, and the simple way is kept.
+    With few validation facts that much is chance, and the preferred way is kept.
     """
     ranks = [tried[_name(one)] for one in options]
     best = max(ranks, key=lambda own: float(own.mean()))
@@ -214,9 +222,14 @@ def _groups(options: list[Config], together: bool) -> list[list[Config]]:
     """Options that are tried on the same grounded queries: those that hide the same."""
     if not together:
         return [[one] for one in options]
-    hiding = [one for one in options if "negative_evidence" in one.evidence.switches]
-    others = [one for one in options if "negative_evidence" not in one.evidence.switches]
+    hiding = [one for one in options if _hides(one)]
+    others = [one for one in options if not _hides(one)]
     return [group for group in (hiding, others) if group]
+
+
+def _hides(config: Config) -> bool:
+    """Whether links of training queries are hidden as validation facts tell."""
+    return "negative_evidence" in config.evidence.switches
 
 
 def _off(names: tuple[str, ...]) -> Values:
@@ -229,7 +242,7 @@ def _without(config: Config, names: tuple[str, ...]) -> Config:
 
 def _name(config: Config) -> str:
     kinds = "+".join(sorted(config.evidence.switches)) or CHAINS
-    way = ", by confidence" if config.predictor.by_confidence else ""
+    way = WAYS[config.predictor.by_confidence]
     number = f", {config.final.rules} rules" if config.choice.rules else ""
     length = f", length {config.max_length}" if config.choice.lengths else ""
     return f"{kinds}{number}{length}, {config.predictor.weight_decay:g}{way}"
@@ -252,4 +265,9 @@ def _trial(
     asked = order[np.isin(order[:, 1], used)][: choice.facts]
     queries = training_queries(dataset.graph("train"), choice.queries_per_relation, task.config.seed)
     own = queries[np.isin(queries[:, 1] % number, used)]
-    return _Trial(task, predictor, banned, asked, own, constants, rank)
+    chains = np.flatnonzero(np.isin(task.rules.heads % number, used))
+    more = evidence_rules(dataset.graph("train"), task.config, banned, constants)
+    rules = task.rules[chains] | more.filter(np.isin(more.heads % number, used))
+    few = min(choice.candidates_per_query, task.config.predictor.candidates_per_query)
+    values = predictor.values(rules, task.config, task.embedding)
+    return _Trial(task, Trials(task, values, asked, own, few), chains, rank[chains])

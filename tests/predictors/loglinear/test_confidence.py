@@ -21,11 +21,14 @@ from tests.predictors.loglinear.conftest import problems
 NONE = np.zeros(0, np.float32)
 
 
-@given(problems(), st.integers(0, 2**32 - 1))
-def test_folded_weights_score_as_rules_and_sums_do(found, seed):
-    summed = with_sums(found, 100.0, np.arange(len(found.ids)) == 1)
-    rng = np.random.default_rng(seed)
-    weights = rng.normal(scale=0.1, size=len(found.ids) + len(STEEPNESS))
+@pytest.mark.parametrize("way", [True, "noisy_or", "only"])
+@given(found=problems(), seed=st.integers(0, 2**32 - 1))
+def test_folded_weights_score_as_rules_and_sums_do(way, found, seed):
+    is_named = np.arange(len(found.ids)) == 1
+    summed = with_sums(found, 100.0, is_named, way)
+    assert len(summed.shares) == len(STEEPNESS) + (way is not True)
+    own = int(is_named.sum()) if way == "only" else len(found.ids)
+    weights = np.random.default_rng(seed).normal(scale=0.1, size=own + len(summed.shares))
     apart, _ = loss_and_gradient(*summed.found.examples, NONE, weights)
     together, _ = loss_and_gradient(*found.examples, NONE, summed.folded(weights))
     assert together == pytest.approx(apart, rel=1e-4, abs=1e-4)
@@ -53,7 +56,9 @@ def test_confident_rules_are_trusted_where_questions_are_few():
             for one in solve_relations(graph, values, queries, LogLinearSettings(by_confidence=on), 0, 1)
             if one.relation == 0
         )
-        for on in (False, True)
+        for on in (False, True, "only")
     }
-    assert weights[True][0] > 10 * weights[False][0] > 0
-    assert weights[True][0] > 2 * np.abs(weights[True][1:]).max()
+    assert weights[False][0] > 0
+    for way in (True, "only"):
+        assert weights[way][0] > 10 * weights[False][0]
+        assert weights[way][0] > 2 * np.abs(weights[way][1:]).max()

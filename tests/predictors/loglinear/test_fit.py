@@ -1,28 +1,22 @@
 """The log-linear predictor on a graph where one rule is right and one is wrong."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
 from rnnlogic.mining.statistics import training_queries
-from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.fit import (
-    Variant,
     discounted,
     examples,
     fit_weights,
-    gathered,
     initial_weights,
     sampled,
     solve_relations,
-    solve_variants,
 )
 from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
@@ -73,20 +67,6 @@ def test_the_right_rule_gets_the_weight(family, rules):
     assert right > 0.5
     assert wrong < -0.5
     assert never == 0.0  # its only walk would use the hidden fact
-
-
-def test_variants_get_the_weights_that_each_would_get_alone(family, rules):
-    data = SimpleNamespace(graph=lambda name: family, valid=np.empty((0, 3), np.int32))
-    settings = LogLinearSettings(weight_decay=0.1, feature="count")
-    masks = [np.array(mask) for mask in ([True, True, True], [True, False, True], [False, True, True])]
-    variants = [Variant(mask, settings) for mask in masks]
-    queries = training_queries(family, None, 0)
-    found = solve_variants(Task(data, rules, Config(), 1), RuleValues(rules, "count"), queries, variants)
-    for mask, weights in zip(masks, found, strict=True):
-        alone = gathered(int(mask.sum()), solved(family, rules.filter(mask), settings, seed=0))[0]
-        assert weights[~mask].tolist() == [0.0] * int((~mask).sum())
-        np.testing.assert_allclose(weights[mask], alone, atol=1e-12)
-    assert found[0].any()
 
 
 def test_a_sample_of_candidates_stands_for_all(family, rules):

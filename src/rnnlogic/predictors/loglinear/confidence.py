@@ -27,32 +27,50 @@ class Summed:
     """Examples with the sums as further rules."""
 
     found: Candidates
+    single: NDArray[np.bool_]  # [rules] whether a rule also has a weight of its own
     shares: NDArray[np.float64]  # [sums, rules] of each rule in each sum
 
     def folded(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weights of the rules [k], by those of the rules and the sums."""
-        rules = self.shares.shape[1]
-        return np.asarray(weights[:rules] + weights[rules:] @ self.shares)
+        """Weights of the rules [k], by those of the rules that have one and of the sums."""
+        own = int(self.single.sum())
+        folded = weights[own:] @ self.shares
+        folded[self.single] += weights[:own]
+        return np.asarray(folded)
 
 
-def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_]) -> Summed:
-    """Examples with sums by confidence; named evidence [rules] takes no part in them."""
-    confidence = np.where(is_named, 0.0, confidences(found))
-    steep = np.array(STEEPNESS)[:, None] * (confidence - confidence.max(initial=0.0))
+def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_], way: bool | str = True) -> Summed:
+    """Examples with sums by confidence; named evidence [rules] takes no part in them.
+
+    The `way` is that of the settings: with a noisy-or, or `only` sums, beside which only named evidence has
+    weights.
+    """
+    single = is_named if way == "only" else np.ones(len(is_named), bool)
+    shares = np.where(is_named, 0.0, _shares(np.where(is_named, 0.0, confidences(found)), way is not True))
     # All weights have the same decay, so larger values have a smaller one.
-    shares = np.where(is_named, 0.0, np.exp(steep)) * np.sqrt(max(decay, PENALTY) / PENALTY)
-    sums, rules = shares.shape
+    shares *= np.sqrt(max(decay, PENALTY) / PENALTY)
     candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-    ptr = found.candidate_ptr + sums * np.arange(len(found) + 1)
+    kept, own, sums = single[found.rule], int(single.sum()), len(shares)
+    ptr = np.append(0, np.cumsum(np.bincount(candidate[kept], minlength=len(found)) + sums))
     rule, value = np.empty(ptr[-1], found.rule.dtype), np.empty(ptr[-1], np.float32)
-    place = np.arange(len(found.rule)) + sums * candidate
-    rule[place], value[place] = found.rule, found.value
+    place = np.arange(int(kept.sum())) + sums * candidate[kept]
+    rule[place], value[place] = (np.cumsum(single) - 1)[found.rule[kept]], found.value[kept]
     for i, share in enumerate(shares):
         at = ptr[1:] - sums + i
-        rule[at] = rules + i
+        rule[at] = own + i
         value[at] = np.bincount(candidate, share[found.rule] * found.value, minlength=len(found))
-    ids = np.append(found.ids, np.full(sums, -1))
-    return Summed(replace(found, ids=ids, candidate_ptr=ptr, rule=rule, value=value), shares)
+    ids = np.append(found.ids[single], np.full(sums, -1))
+    return Summed(replace(found, ids=ids, candidate_ptr=ptr, rule=rule, value=value), single, shares)
+
+
+def _shares(confidence: NDArray[np.float64], noisy_or: bool) -> NDArray[np.float64]:
+    """How much each rule counts in each sum [sums, rules]: the most confident ones 1."""
+    steep: NDArray[np.float64] = np.exp(
+        np.array(STEEPNESS)[:, None] * (confidence - confidence.max(initial=0.0))
+    )
+    if not noisy_or:
+        return steep
+    surprise = -np.log1p(-confidence)  # their sum grows with 1 - the product of 1 - confidence
+    return np.vstack([steep, surprise / max(float(surprise.max(initial=0.0)), 1e-12)])
 
 
 def confidences(found: Candidates) -> NDArray[np.float64]:

@@ -31,7 +31,6 @@ from rnnlogic.predictors.loglinear.kernels import (
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
-from rnnlogic.rules.evidence import makes_candidates
 
 if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
@@ -58,7 +57,7 @@ FIRST = 8  # queries of each relation in the first pass under a budget
 
 
 @dataclass(frozen=True, eq=False)
-class _Job:
+class Job:
     """What the problems of all relations share."""
 
     grounder: Grounder
@@ -91,47 +90,6 @@ def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int3
     return hidden_of(values.rules, graph, valid, queries, task.config.seed)
 
 
-class Variant(NamedTuple):
-    """A part of the rules, and the settings to learn their weights with."""
-
-    kept: NDArray[np.bool_]  # [rules]
-    settings: LogLinearSettings
-
-
-def solve_variants(
-    task: Task, values: RuleValues, queries: Queries, variants: list[Variant]
-) -> list[Weights]:
-    """Fit psi [rules] of each variant, 0 for rules that it does not keep; queries are grounded once for all.
-
-    The variants must agree about queries and candidates.
-    """
-    graph, rules = task.dataset.graph("train"), values.rules
-    reaching = np.array([makes_candidates(rule.body) for rule in rules], bool)
-    grounder = Grounder(graph, rules, threads=1)
-    shared = _Job(grounder, variants[0].settings, task.config.seed, values, None), variants, reaching
-    weights = [np.zeros(len(rules)) for _ in variants]
-    with one_blas_thread():
-        blocks = _blocks(queries, values, _hidden(task, values, queries))
-        for solved in map_ordered(_solve_variants, blocks, shared, task.threads):
-            for psi, one in zip(weights, solved, strict=True):
-                psi[one.rules] = one.weights
-    return weights
-
-
-def _solve_variants(shared: tuple[_Job, list[Variant], NDArray[np.bool_]], block: Queries) -> list[Solved]:
-    """All variants for the training queries [n, 4] of one relation."""
-    job, variants, reaching = shared
-    problem, _ = _problem(job, block)
-    solved = []
-    for kept, settings in variants:
-        own = only(problem, kept[problem.ids], reaching[problem.ids])
-        is_named = job.values.rules.are_evidence[own.ids]
-        rng = np.random.default_rng([job.seed, problem.relation])
-        found = _weights(own, settings, rng, is_named)
-        solved.append(Solved(problem.relation, own.ids, *found, np.empty(0)))
-    return solved
-
-
 def solve_relations(
     graph: Graph,
     values: RuleValues,
@@ -147,8 +105,8 @@ def solve_relations(
 
     `hidden` [queries] says what is hidden of each query; by default its own fact.
     """
-    job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
-    return list(_solutions(job, _blocks(queries, values, hidden), threads, tick))
+    job = Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
+    return list(_solutions(job, blocks_of(queries, values, hidden), threads, tick))
 
 
 def solve_in_time(
@@ -168,8 +126,8 @@ def solve_in_time(
     What was solved on most queries stays; with enough time it is what `solve_relations` gives. If not even
     the first pass is finished, the rest has no weights, or where that `may_fail` TimeIsUp is raised.
     """
-    blocks = _blocks(queries, values, hidden)
-    job = _Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
+    blocks = blocks_of(queries, values, hidden)
+    job = Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
     solved: dict[int, Solved] = {}
     largest = min(max(map(len, blocks), default=0), settings.queries_per_relation)
     for before, most in passes(FIRST, largest):
@@ -189,7 +147,7 @@ def solve_in_time(
     return list(solved.values())
 
 
-def _blocks(
+def blocks_of(
     queries: Queries, values: RuleValues, hidden: NDArray[np.int32] | None
 ) -> list[NDArray[np.int32]]:
     """The queries [n, 4] of each relation that has rules: head, relation, tail, what is hidden."""
@@ -200,7 +158,7 @@ def _blocks(
 
 
 def _solutions(
-    job: _Job, blocks: list[NDArray[np.int32]], threads: int | None, tick: Tick
+    job: Job, blocks: list[NDArray[np.int32]], threads: int | None, tick: Tick
 ) -> Iterator[Solved]:
     with one_blas_thread():
         for done, result in enumerate(map_ordered(_solve, blocks, job, threads), 1):
@@ -218,18 +176,18 @@ def gathered(num_rules: int, solved: list[Solved]) -> tuple[Weights, NDArray[np.
     return weights, extras
 
 
-def _solve(job: _Job, block: Queries) -> Solved:
+def _solve(job: Job, block: Queries) -> Solved:
     """Fit psi of the rules of one relation on its training queries [n, 4]: head, relation, tail, hidden."""
     settings, relation = job.settings, int(block[0, 1])
-    problem, found = _problem(job, block)
+    problem, found = problem_of(job, block)
     is_named = job.values.rules.are_evidence[problem.ids]
     rng = np.random.default_rng([job.seed, relation, 3])
-    weights, loss = _weights(problem, settings, rng, is_named)
+    weights, loss = weights_of(problem, settings, rng, is_named)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
 
 
-def _problem(job: _Job, block: Queries) -> tuple[Candidates, Candidates | None]:
+def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]:
     """The examples to learn from, and all examples where somebody looks at them."""
     settings, relation = job.settings, int(block[0, 1])
     rng = np.random.default_rng([job.seed, relation])
@@ -342,14 +300,14 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
     )
 
 
-def _weights(
+def weights_of(
     found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
 ) -> tuple[Weights, float]:
     """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
     found = discounted(found, settings.answer_discount, is_named)
     if not settings.by_confidence:
         return fit_weights(found, settings, rng)
-    summed = with_sums(found, settings.weight_decay, is_named)
+    summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence)
     weights, loss = fit_weights(summed.found, settings, rng)
     return summed.folded(weights), loss
 
