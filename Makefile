@@ -1,6 +1,7 @@
 # Everything runs from one virtual environment in .venv, made here.
 #   make demo   install, then learn and reason on the embedded UMLS graph
 #   make test   install with test tools, then ruff, mypy and pytest
+#   make bounds   install with test tools, then the tests of the kernels with every array index checked
 #   make torture  install with test tools, then kills, damage, hostile input and broken disks for MINUTES
 #   make docs     build the documentation into site/, every link checked
 #   make package  build wheel and sdist, and try them in clean environments (about 10 minutes)
@@ -13,7 +14,7 @@ PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check 
 
 MINUTES ?= 30
 
-.PHONY: install demo test browser docs package bench torture clean
+.PHONY: install demo test browser docs package bench bounds torture clean
 
 install: .venv/installed
 demo: .venv/installed
@@ -32,6 +33,11 @@ browser:
 
 bench: .venv/installed-dev
 	$(BIN)/python benchmarks/grounding.py --data $(DATA)
+
+# Compiled code does not check indices otherwise: what it writes beyond an array shows up elsewhere, if at all.
+bounds: .venv/installed-dev
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m pytest -n 2 tests/grounding tests/mining \
+	  tests/predictors tests/embeddings tests/evaluation tests/learning/compact
 
 torture: .venv/installed-dev
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) --json build/torture.json

@@ -237,7 +237,7 @@ def group_by_candidate(
     body_of, count_of = np.empty(len(entity), np.int32), np.empty(len(entity), count.dtype)
     query_of, entity_of = np.empty(len(entity), np.int64), np.empty(len(entity), np.int32)
     end_of = np.empty(len(entity) + 1, np.int64)
-    touched = np.empty(len(size), np.int32)
+    touched = np.empty(len(size) + 1, np.int32)  # one is written before it is known to be new
     candidates, filled = 0, 0
     end_of[0] = 0
     for q in range(queries):
