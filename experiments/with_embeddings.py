@@ -2,9 +2,10 @@
 
     python experiments/with_embeddings.py RUN EMBEDDING [EMBEDDING ...] [--etas 0 0.5 1 2 4] [--json FILE]
 
-The weights of the rules stay as they are; eta is chosen on all validation facts, for each relation and
-embedding, and test facts are asked once for each row. Rows: the rules alone, each embedding alone, the rules
-with each embedding, and with all of them. Evidence train, both sides, expected ties.
+The weights of the rules, or the network of RNNLogic+, stay as they are; eta is chosen on all validation
+facts, for each relation and embedding, and test facts are asked once for each row. Rows: the rules alone,
+each embedding alone, the rules with each embedding, and with all of them. Evidence train, both sides,
+expected ties.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import combinations as subsets
 from pathlib import Path
 from typing import Any
@@ -26,20 +29,24 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
+from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.runs.folder import Run
 from rnnlogic.studies.reproduce.studies import full_model
 
 ETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 
 
-def beside(rules: Predictor, embedding: Scorer, run: Run, etas: tuple[float, ...]) -> PathRuleScorer:
-    """The rules with their weights, and an embedding with the etas that validation facts choose."""
-    dataset, settings = run.dataset(), run.config().paths
-    alone = PathRuleScorer(rules.rules, rules.weights, rules.feature, None, 0.0, default_threads(), embedding)
+def beside(rules: Predictor, embedding: Scorer, run: Run, etas: tuple[float, ...]) -> Predictor:
+    """The rules as they are, and an embedding with the etas that validation facts choose."""
+    dataset, settings, threads = run.dataset(), run.config().paths, default_threads()
+    sums = partial(PathRuleScorer, rules.rules, rules.weights, rules.feature, None)
+    alone = rules if isinstance(rules, PlusScorer) else sums(0.0, threads, embedding)
     tried = combinations(etas, embedding)
-    sums, asked = reciprocal_ranks(alone, embedding, dataset, tried, len(dataset.valid))
-    eta = best_etas(sums, asked, tried, settings.eta_prior)
-    return PathRuleScorer(rules.rules, rules.weights, rules.feature, None, eta, default_threads(), embedding)
+    ranks, asked = reciprocal_ranks(alone, embedding, dataset, tried, len(dataset.valid))
+    eta = best_etas(ranks, asked, tried, settings.eta_prior)
+    if isinstance(rules, PlusScorer):
+        return replace(rules, parameters=replace(rules.parameters, eta=eta), embedding=embedding)
+    return sums(eta, threads, embedding)
 
 
 def scorers(run: Run, parts: dict[str, Embedding], etas: tuple[float, ...]) -> Iterator[tuple[str, Scorer]]:
