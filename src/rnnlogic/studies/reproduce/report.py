@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from rnnlogic.runs.reports import has_report, metrics_of, read_report
 from rnnlogic.studies.reproduce.experiment import FOLDER, OTHERS, ROTATE, Bench, Experiment, experiment_names
@@ -180,19 +181,8 @@ class Page:
         """The heaviest rules that reach right answers, each with an example."""
         for dataset in self.datasets(target):
             folder, name = self.bench.folder(dataset, "ours", 0), STUDIES[target]
-            for relation, found in read_report(folder, name).items() if has_report(folder, name) else ():
-                rows = [
-                    [
-                        f"`{_short(rule['rule'])}`",
-                        f"{rule['weight']:.2f}",
-                        f"{rule['reached']}, {rule['first']}",
-                        _short(_example(rule["example"], relation)),
-                    ]
-                    for rule in found["rules"]
-                ]
-                share = f"{found['first']} of {found['facts']} test answers ranked first"
-                yield f"\n**{dataset}: `{relation}`**: {share}"
-                yield from table(["rule", "weight", "reaches, ranked first", "for example"], rows)
+            if has_report(folder, name):
+                yield from case_tables(dataset, read_report(folder, name))
 
     def ablation(self, target: str) -> Iterator[str]:
         """RNNLogic+ without its linear part, with one thing changed at a time."""
@@ -243,6 +233,23 @@ def _rounds(folder: Path) -> Iterator[float]:
         record = json.loads(line)
         if record["stage"] == "round":
             yield record["valid_mrr"]
+
+
+def case_tables(dataset: str, study: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """A table for each relation of a case study: the heaviest rules that reach right answers."""
+    for relation, found in study.items():
+        rows = [
+            [
+                f"`{_short(rule['rule'])}`",
+                f"{rule['weight']:.2f}",
+                f"{rule['reached']}, {rule['first']}",
+                _short(_example(rule["example"], relation)),
+            ]
+            for rule in found["rules"]
+        ]
+        share = f"{found['first']} of {found['facts']} test answers ranked first"
+        yield f"\n**{dataset}: `{relation}`**: {share}"
+        yield from table(["rule", "weight", "reaches, ranked first", "for example"], rows)
 
 
 def _short(text: str) -> str:

@@ -22,7 +22,7 @@ from rnnlogic.learning.generators import new_generator, with_parameters
 from rnnlogic.learning.result import Learned, unpack_learned
 from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head
-from rnnlogic.predictors.base import Predictor, Task
+from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.folder import Run
@@ -67,7 +67,8 @@ def full_model(run: Run, embedding: Scorer | None = None) -> Learned:
     """The model before compaction: a stage of its own, or what the fit left behind if it did not compact."""
     config = run.config()
     saved = CheckedStore(run, config, run.dataset().vocab).load("full")
-    if saved is None and config.compact.enabled:
+    is_sum = predictor_class(config.variant).reduced is not Predictor.reduced  # others are never compacted
+    if saved is None and config.compact.enabled and is_sum:
         raise RNNLogicError(f"{run.folder}: the full model of this run is not there; fit it again")
     return run.learned(embedding) if saved is None else unpack_learned(saved, config, embedding)
 
