@@ -13,6 +13,7 @@ import typer
 
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.memory import reuse_memory
 from rnnlogic.base.numbers import whole_number
 from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
@@ -97,6 +98,7 @@ def fit(
     """
     from rnnlogic.base.clusters import on_cluster
 
+    reuse_memory()  # before libraries start threads of their own
     budget = Budget.of_minutes(max_minutes)
     dataset = load_named(name, columns, sep, labels, query)
     print_notes(dataset, err=True)
