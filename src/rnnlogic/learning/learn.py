@@ -96,11 +96,9 @@ class _Job:
         return predictor_class(self.config.variant)
 
     def full(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> tuple[Learned, bool]:
-        """The full model, and whether a compact one is made of it; then it is a stage of its own."""
+        """The full model, and whether a compact one is made of it."""
         is_sum = self.predictor.reduced is not Predictor.reduced
         wanted = self.config.compact.enabled and self.config.generate and len(self.dataset.valid) > 0
-        if not (wanted and is_sum) and not self.budget.is_limited and self.store.load("full") is None:
-            return self.learned(rules, log_prior), False
         saved = self.kept("full", lambda: self.learned_in_time(rules, log_prior))
         return unpack_learned(saved, self.config, self.embedding), wanted and is_sum
 
@@ -124,8 +122,6 @@ class _Job:
         """The compact model, if one is wanted."""
         if not wanted:
             return full
-        if not self.budget.is_limited and self.store.load("compact") is None:
-            return self.compacted(full)
         saved = self.kept("compact", lambda: pack_learned(self.compact_in_time(full)))
         return unpack_learned(saved, self.config, self.embedding)
 

@@ -73,7 +73,7 @@ def test_without_compaction_the_full_model_is_left(fit):
     _, store, config = fit
     learned, other, _ = fitted(compact={"enabled": False})
     assert same(learned, unpack_learned(store.stages["full"], config))
-    assert not {"full", "frontier"} & set(other.stages)
+    assert not {"compact", "frontier"} & set(other.stages)
 
 
 def test_a_cap_and_a_pinned_rule(fit):
@@ -100,4 +100,4 @@ def test_a_network_is_not_compacted():
     learned, store, _ = fitted(variant="plus")
     plain, _, _ = fitted(variant="plus", compact={"enabled": False})
     assert same(learned, plain)
-    assert not {"full", "frontier"} & set(store.stages)  # arrays are kept once, in the model
+    assert not {"compact", "frontier"} & set(store.stages)
