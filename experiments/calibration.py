@@ -91,7 +91,7 @@ def _answers(dataset: Dataset, graph: Graph, scorer: AnswerScorer, level: Level,
     pairs = np.random.default_rng(SEED).permutation(np.unique(pairs, axis=0))[:most]
     facts = []
     for block in new_answers(graph, scorer, *pairs.T):
-        order = np.lexsort((block.entity, -block.features[:, 0], block.question))
+        order = np.lexsort((block.entity, -block.score, block.question))
         first = order[_places(block.question[order]) < FIRST]
         facts.append(np.column_stack([pairs[block.question[first]], block.entity[first]]))
     found = straight(np.concatenate(facts), graph.num_relations)

@@ -1,11 +1,12 @@
 """Calibration and completion by brute force: plain loops, from the dense scores of a scorer."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
 from rnnlogic.answering.calibration.level import Basis, Level
-from rnnlogic.answering.calibration.probability import ProbabilityModel
+from rnnlogic.answering.calibration.probability import KNOTS, ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Reliability
 from rnnlogic.answering.calibration.standing import FEATURES, LIMIT, WIDTH
 from rnnlogic.data.graph import Graph
@@ -31,7 +32,7 @@ def random_model(seed: int, width: int, num_relations: int) -> ProbabilityModel:
     ceiling = np.full(width, np.inf)
     ceiling[0] = 0.5
     columns = (ceiling, rng.normal(size=width), scale, rng.normal(size=width), rng.normal(size=num_relations))
-    return ProbabilityModel(*columns, constant=float(rng.normal()))
+    return ProbabilityModel(*columns, constant=float(rng.normal()), stretch=rng.uniform(0.5, 1.5, 5))
 
 
 def random_level(seed: int, num_relations: int) -> Level:
@@ -47,7 +48,11 @@ def value(model: ProbabilityModel, features: list[float], relation: int) -> floa
     capped = [min(f, c) for f, c in zip(features, model.ceiling, strict=True)]
     standard = [(f - m) / s for f, m, s in zip(capped, model.mean, model.scale, strict=True)]
     total = math.fsum(w * z for w, z in zip(model.weights, standard, strict=True))
-    return total + model.offsets[relation] + model.constant
+    logit = total + model.offsets[relation] + model.constant
+    first, *factors, last, shift = model.stretch
+    steps = [f * (min(max(logit, a), b) - a) for f, (a, b) in zip(factors, pairwise(KNOTS), strict=True)]
+    below, above = first * min(logit, KNOTS[0]), last * max(logit - KNOTS[-1], 0)
+    return below + math.fsum(steps) + above + shift
 
 
 def without(graph: Graph, head: int, relation: int, tail: int) -> Graph:
@@ -84,7 +89,8 @@ def both_ways(graph, scorer, head: int, relation: int, tail: int) -> list[float]
     nothing = [0.0] * len(FEATURES)
     together = [0.0] * 3
     if there and back:
-        together = [min(there[2], back[2]), max(there[2], back[2]), there[2] * back[2] / LIMIT]
+        product = (there[2] + LIMIT) * (back[2] + LIMIT) / (4 * LIMIT)
+        together = [min(there[2], back[2]), max(there[2], back[2]), product]
     marks = [float(there is not None), float(back is not None)]
     return [*(there or nothing), *(back or nothing), *marks, *together]
 

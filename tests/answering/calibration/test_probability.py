@@ -6,7 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
-from rnnlogic.answering.calibration.probability import Rows, _loss, fit_probability, recalibration
+from rnnlogic.answering.calibration.probability import (
+    AS_THEY_ARE,
+    Columns,
+    Rows,
+    _loss,
+    fit_probability,
+    recalibration,
+    stretched,
+)
 from rnnlogic.answering.calibration.reliability import held_out_logits, reliability, reliability_of_cases
 
 
@@ -55,7 +63,7 @@ def test_as_many_are_expected_to_be_true_as_are_missing():
 @pytest.mark.parametrize(("cases", "proposals"), [(0, 0), (0, 5), (5, 0)])
 def test_without_cases_or_proposals_there_is_a_model_all_the_same(cases, proposals):
     rows = [Rows(np.ones((n, 2)), np.zeros(n, int), np.ones(n)) for n in (cases, proposals)]
-    found = fit_probability(*rows, 1, [0]).probabilities(np.ones((1, 2)), 0)
+    found = fit_probability(*rows, 1, Columns((0,))).probabilities(np.ones((1, 2)), 0)
     assert np.isfinite(found).all()
     assert (found[0] < 0.01) == (cases == 0)
 
@@ -76,19 +84,37 @@ def test_reliability_is_measured_on_facts_that_were_left_out():
     assert checked(*noise, 1).error > 0.15
 
 
+def test_some_features_never_make_a_fact_more_probable():
+    cases, proposals, _, _ = synthetic(1.0)
+    free, held = (
+        fit_probability(cases, proposals, 4, columns) for columns in (Columns(), Columns((), (0, 1)))
+    )
+    assert free.weights[0] > 0 > free.weights[1]
+    assert held.weights[0] == 0 > held.weights[1]
+
+
 def test_logits_that_are_off_are_set_right():
-    cases, proposals, truth, is_true = synthetic(0.5)
+    _, _, truth, is_true = synthetic(0.5)
     right = np.log(truth / (1 - truth))
     is_case = np.random.default_rng(2).random(len(truth)) < 0.5
     is_case &= is_true
     wrong = 1.5 * right + 1.0
     weight = np.full(is_case.sum(), 2.0)
-    slope, shift = recalibration(wrong[is_case], weight, wrong, np.ones(len(wrong)))
-    assert (slope, shift) == pytest.approx((1 / 1.5, -1 / 1.5), abs=0.1)
-    model = fit_probability(cases, proposals, 4)
-    some = proposals.features[:5], proposals.relation[:5]
-    assert model.stretched(0.5, 2.0).logits(*some) == pytest.approx(0.5 * model.logits(*some) + 2.0)
-    assert recalibration(np.empty(0), np.empty(0), wrong, np.ones(len(wrong))) == (1.0, 0.0)
+    found = recalibration(wrong[is_case], weight, wrong, np.ones(len(wrong)))
+    some = np.linspace(-2, 3, 11)
+    assert expit(stretched(some, found)) == pytest.approx(expit((some - 1) / 1.5), abs=0.06)
+    nothing = recalibration(np.empty(0), np.empty(0), wrong, np.ones(len(wrong)))
+    assert nothing.tolist() == AS_THEY_ARE.tolist()
+
+
+@given(
+    st.lists(st.floats(-8, 8), min_size=2, max_size=6), st.lists(st.floats(0.1, 3), min_size=4, max_size=4)
+)
+def test_a_stretch_keeps_the_order_and_one_of_ones_changes_nothing(logits, factors):
+    z = np.sort(np.array(logits))
+    assert stretched(z, AS_THEY_ARE) == pytest.approx(z)
+    assert (np.diff(stretched(z, np.array([*factors, -1.0]))) >= -1e-12).all()
+    assert stretched(z, np.array([2.0, 2.0, 2.0, 2.0, 1.0])) == pytest.approx(2 * z + 1)
 
 
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=6), st.integers(0, 2**6 - 1))
@@ -129,7 +155,7 @@ def test_bins_by_hand(seed):
 
 def test_beyond_nearly_all_cases_a_score_says_no_more():
     cases, proposals, _, _ = synthetic(0.5)
-    model = fit_probability(cases, proposals, 4, limited=[0])
+    model = fit_probability(cases, proposals, 4, Columns((0,)))
     highest = np.quantile(cases.features[:, 0], 0.9)
     rows = np.array([[highest - 1, 0.0, -1.0], [highest, 0.0, -1.0], [highest + 100, 9.0, -1.0]])
     low, top, above = model.probabilities(rows, 0)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 from rnnlogic.answering.calibration.probability import ProbabilityModel
-from rnnlogic.answering.calibration.sample import draw_proposals, draw_questions, look_twice
+from rnnlogic.answering.calibration.sample import Design, draw_proposals, look_twice
 from rnnlogic.answering.calibration.standing import straight
 from tests.answering.calibration import oracles
 
 DRAWS = 300
 ALL = np.arange(4)
+NO_CASES = np.empty((0, 3), np.int32)
 
 
 def close(values, expected):
@@ -19,7 +20,7 @@ def close(values, expected):
 
 def test_all_questions_if_there_are_few():
     graph, _ = oracles.random_case(0)
-    asked = draw_questions(graph, np.array([1, 3]), 14, np.random.default_rng(0))
+    asked = Design.of(graph, np.array([1, 3]), 14, NO_CASES).draw(np.random.default_rng(0))
     assert sorted(zip(asked.head.tolist(), asked.relation.tolist(), strict=True)) == [
         (h, r) for h in range(7) for r in (1, 3)
     ]
@@ -30,7 +31,8 @@ def test_all_questions_if_there_are_few():
 def test_questions_stand_for_all(relations):
     graph, _ = oracles.random_case(3, num_entities=40, facts=30)
     draws = [
-        draw_questions(graph, np.array(relations), 20, np.random.default_rng(seed)) for seed in range(DRAWS)
+        Design.of(graph, np.array(relations), 20, NO_CASES).draw(np.random.default_rng(seed))
+        for seed in range(DRAWS)
     ]
     assert all(set(draw.relation.tolist()) <= set(relations) for draw in draws)
     assert close([draw.weight.sum() for draw in draws], 40 * len(relations))
@@ -49,11 +51,12 @@ def test_proposals_stand_for_all_once():
             for tail in oracles.new_answers(graph, scorer, head, relation):
                 expected[tuple(straight(np.array([[head, relation, tail]]), 2)[0].tolist())] = True
     model = ProbabilityModel(*[np.full(5, v) for v in (np.inf, 0.0, 1.0, 0.3)], np.zeros(4), 0.0)
-    totals, small = [], []
+    cases = np.array([(0, 1, 2), (3, 0, 3)], np.int32)
+    design, totals, small = Design.of(graph, ALL, 12, cases), [], []
     for seed in range(DRAWS):
         random = np.random.default_rng(seed)
-        drawn = draw_proposals(graph, scorer, ALL, 12, random)
-        found = look_twice(graph, scorer, drawn, model, 6, random)
+        drawn = draw_proposals(scorer, design, random)
+        found = look_twice(scorer, design, drawn, model, 6, random)
         assert {tuple(fact) for fact in found.facts.tolist()} <= expected.keys()
         totals.append(found.rows.weight.sum())
         small.append(len(found.facts))

@@ -23,7 +23,7 @@ def test_new_answers_and_their_standing(seed):
         found, sizes = {}, {}
         for block in new_answers(graph, scorer, heads, relation):
             asked = heads[block.question].tolist()
-            rows = zip(asked, block.entity.tolist(), block.features.tolist(), strict=True)
+            rows = zip(asked, block.entity.tolist(), block.features().tolist(), strict=True)
             found |= {(h, t): f for h, t, f in rows}
             sizes |= dict(zip(asked, block.answers.tolist(), strict=True))
         assert found.keys() == expected.keys()

@@ -11,7 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from rnnlogic.answering.calibration.level import Basis, Level, fit_level
-from rnnlogic.answering.calibration.probability import ProbabilityModel
+from rnnlogic.answering.calibration.probability import AS_THEY_ARE, ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Bin, Reliability
 from rnnlogic.answering.calibration.standing import FEATURES, WIDTH
 from rnnlogic.base.arrays import Declaration, Declared, require_arrays
@@ -25,7 +25,7 @@ from rnnlogic.predictors.base import AnswerScorer
 
 EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts of a graph from which nothing was held back: so many are taken to be missing
-FORMAT = 1
+FORMAT = 2  # 1 had other features, and no stretch
 LEAST_EFFORT = 0.1
 ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
@@ -183,6 +183,7 @@ def calibration_arrays() -> Declaration:
             declared[f"*.{name}.{part}"] = Declared("float64", (width,), finite=part != "ceiling")
         declared[f"*.{name}.offsets"] = Declared("float64", (relations,))
         declared[f"*.{name}.constant"] = Declared("float64")
+        declared[f"*.{name}.stretch"] = Declared("float64", (len(AS_THEY_ARE),))
     return declared
 
 
@@ -203,7 +204,6 @@ def _level(evidence: str, told: dict[str, Any], arrays: Arrays) -> Level:
 
 
 def _model(arrays: Arrays, prefix: str) -> ProbabilityModel:
-    names = [field.name for field in fields(ProbabilityModel)]
-    *vectors, constant = (arrays[f"{prefix}.{name}"] for name in names)
+    *vectors, constant, stretch = (arrays[f"{prefix}.{field.name}"] for field in fields(ProbabilityModel))
     ceiling, mean, scale, weights, offsets = vectors
-    return ProbabilityModel(ceiling, mean, scale, weights, offsets, float(constant))
+    return ProbabilityModel(ceiling, mean, scale, weights, offsets, float(constant), stretch)

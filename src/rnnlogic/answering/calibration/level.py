@@ -7,7 +7,7 @@ are missing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,27 +15,29 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from rnnlogic.answering.calibration.probability import (
+    AS_THEY_ARE,
     ProbabilityModel,
     Rows,
     Values,
     fit_probability,
     recalibration,
+    stretched,
 )
 from rnnlogic.answering.calibration.reliability import (
     Reliability,
     held_out_logits,
     reliability_of_cases,
 )
-from rnnlogic.answering.calibration.sample import draw_proposals, look_twice
-from rnnlogic.answering.calibration.standing import FEATURES, SCORE, SCORES, straight, two_way
+from rnnlogic.answering.calibration.sample import Design, draw_proposals, look_twice
+from rnnlogic.answering.calibration.standing import BOTH_WAYS, FEATURES, ONE_WAY, straight, two_way
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.ruleset import RuleSet
 
-CASES = 1500  # facts hidden
+CASES = 3000  # facts hidden
 WORK = 5e7  # questions times rules that answer them, to see what is proposed
 QUESTIONS = (2000, 24_000)  # but at least and at most so many questions
-LOOKS = 5000  # proposals that are asked for both ways
+LOOKS = 10_000  # proposals that are asked for both ways
 HIGHEST = 0.999  # nothing is certain
 
 
@@ -131,12 +133,13 @@ def fit_level(
     cases = Rows(features, picked[:, 1].astype(np.int64), np.full(len(picked), stands_for)).select(is_reached)
     asked = relations_with_rules(scorer.rules, relations, num_relations)
     number = int(effort * np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
-    drawn = draw_proposals(graph, scorer, asked, number, random)
-    one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, [SCORE])
-    proposals = look_twice(graph, scorer, drawn, one_way, round(effort * LOOKS), random)
+    design = Design.of(graph, asked, number, picked)
+    drawn = draw_proposals(scorer, design, random)
+    one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, ONE_WAY)
+    proposals = look_twice(scorer, design, drawn, one_way, round(effort * LOOKS), random)
     groups = picked[is_reached, 0], proposals.facts[:, 0]
-    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, SCORES)
-    slope, shift, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
+    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, BOTH_WAYS)
+    stretch, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
     pairs = graph.num_entities**2 * max(len(relations), 1)
     return Level(
         evidence,
@@ -144,7 +147,7 @@ def fit_level(
         len(picked),
         int(is_reached.sum()),
         one_way,
-        fit_probability(cases, proposals.rows, num_relations, SCORES).stretched(slope, shift),
+        replace(fit_probability(cases, proposals.rows, num_relations, BOTH_WAYS), stretch=stretch),
         min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
         checked,
     )
@@ -152,13 +155,13 @@ def fit_level(
 
 def _set_right(
     cases: Values, logits: Values, case_weight: Values, weight: Values
-) -> tuple[float, float, Reliability]:
-    """Slope and shift for held-out log-odds, if that makes their error smaller; and what is reached."""
+) -> tuple[Values, Reliability]:
+    """A stretch of held-out log-odds, if that makes their error smaller; and what is reached."""
     found = []
-    for slope, shift in ((1.0, 0.0), recalibration(cases, case_weight, logits, weight)):
-        true_at, probability = (expit(slope * part + shift) for part in (cases, logits))
-        found.append((slope, shift, reliability_of_cases(true_at, case_weight, probability, weight)))
-    return min(found, key=lambda one: one[2].error)
+    for stretch in (AS_THEY_ARE, recalibration(cases, case_weight, logits, weight)):
+        true_at, probability = (expit(stretched(part, stretch)) for part in (cases, logits))
+        found.append((stretch, reliability_of_cases(true_at, case_weight, probability, weight)))
+    return min(found, key=lambda one: (one[1].is_empty, one[1].error))
 
 
 def asked_direction(rules: RuleSet, relation: int, num_relations: int) -> int:

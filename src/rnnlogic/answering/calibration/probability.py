@@ -12,8 +12,10 @@ there are more cases than proposals, it says 1.)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +25,27 @@ from rnnlogic.base.budget import check_time
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
+LEAST_SCALE = 0.5  # so one or two cases do not make what is rare, such as loops, decisive
+KNOTS = (-1.5, 0.0, 1.5)  # log-odds between which they are stretched by a factor of their own
+AS_THEY_ARE = np.array([1.0] * (len(KNOTS) + 1) + [0.0])  # factors, and a shift
 CEILING = 0.9  # quantile of the cases at which a feature is cut off
 
 Values = NDArray[np.float64]
 
 
+class Columns(NamedTuple):
+    """Places of features with limits."""
+
+    capped: tuple[int, ...] = ()  # get a ceiling
+    lowering: tuple[int, ...] = ()  # may make a fact less probable, never more
+
+
+NO_LIMITS = Columns()
+
+
 @dataclass(frozen=True, eq=False)
 class ProbabilityModel:
-    """p = sigmoid(weights * features + offset of the relation), with features up to a ceiling.
+    """p = sigmoid(weights * features + offset of the relation, stretched), with features up to a ceiling.
 
     Scores have no limit, but beyond those of nearly all cases nobody has seen what more of it means.
     """
@@ -41,6 +56,7 @@ class ProbabilityModel:
     weights: Values  # [features]
     offsets: Values  # [relations]
     constant: float
+    stretch: Values = field(default_factory=AS_THEY_ARE.copy)
 
     def logits(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
         """Log-odds [n] of facts with features [n, features] and relations [n]."""
@@ -50,18 +66,7 @@ class ProbabilityModel:
         total = np.zeros(len(capped))  # a sum over columns: the same fact has the same value in any batch
         for column, slope in zip(capped.T, slopes.tolist(), strict=True):
             total += column * slope
-        return np.asarray(total + self.offsets[relation] + fixed)
-
-    def stretched(self, slope: float, shift: float) -> ProbabilityModel:
-        """The model whose log-odds are slope * logits + shift."""
-        return ProbabilityModel(
-            self.ceiling,
-            self.mean,
-            self.scale,
-            slope * self.weights,
-            slope * self.offsets,
-            slope * self.constant + shift,
-        )
+        return stretched(np.asarray(total + self.offsets[relation] + fixed), self.stretch)
 
     def probabilities(self, features: Values, relation: NDArray[np.integer] | int) -> Values:
         """Probabilities [n]."""
@@ -85,24 +90,21 @@ class Rows:
 
 
 def fit_probability(
-    cases: Rows, proposals: Rows, num_relations: int, limited: Sequence[int] = ()
+    cases: Rows, proposals: Rows, num_relations: int, columns: Columns = NO_LIMITS
 ) -> ProbabilityModel:
-    """The model under which the cases are most likely; the weights are kept small.
-
-    The features `limited` get a ceiling.
-    """
+    """The model under which the cases are most likely; the weights are kept small."""
     from scipy.optimize import minimize
 
     width = proposals.features.shape[1]
     ceiling = np.full(width, np.inf)
-    for column in limited if len(cases) else ():
+    for column in columns.capped if len(cases) else ():
         ceiling[column] = np.quantile(cases.features[:, column], CEILING)
     features = np.minimum(np.concatenate([cases.features, proposals.features]), ceiling)
     if not len(features):
         nothing = np.zeros(width)
         return ProbabilityModel(ceiling, nothing, nothing + 1, nothing, np.zeros(num_relations), _logit(0.0))
     mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale[scale < 1e-9] = 1.0
+    scale = np.maximum(scale, LEAST_SCALE)
     standard = (features - mean) / scale
     relation = np.concatenate([cases.relation, proposals.relation])
     is_case = np.arange(len(features)) < len(cases)
@@ -124,12 +126,28 @@ def fit_probability(
         penalty = RIDGE * float(parameters[:-1] @ parameters[:-1]) / 2
         return (value + penalty) / max(len(cases), 1), gradient / max(len(cases), 1)
 
-    best = minimize(loss, start, jac=True, method="L-BFGS-B", options={"ftol": 1e-8, "gtol": 1e-5}).x
+    limits = [(None, 0.0 if i in columns.lowering else None) for i in range(len(start))]
+    options = {"ftol": 1e-8, "gtol": 1e-5}
+    best = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits, options=options).x
     return ProbabilityModel(ceiling, mean, scale, best[:width], best[width:-1], float(best[-1]))
 
 
-def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Values) -> tuple[float, float]:
-    """Slope and shift of logits that suit cases and proposals best, among those of some probability.
+def stretched(logits: Values, stretch: Values) -> Values:
+    """Log-odds times the factor of their part, and shifted; a steady function of them."""
+    total = np.full(len(logits), stretch[-1])
+    for part, factor in zip(_parts(logits), stretch.tolist(), strict=False):
+        total += part * factor
+    return total
+
+
+def _parts(logits: Values) -> Iterator[Values]:
+    """How much of each log-odds lies below the first knot, between each two, and above the last."""
+    for low, high in pairwise((-np.inf, *KNOTS, np.inf)):
+        yield np.clip(logits, low, high) - (low if np.isfinite(low) else 0.0)
+
+
+def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Values) -> Values:
+    """The stretch of logits that suits cases and proposals best, among those of some probability.
 
     The model above is fitted to all proposals, nearly all of them hopeless. This looks only at those from
     REGION on, by logits of fits that have not seen them.
@@ -141,19 +159,19 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
     z = np.concatenate([cases[kept[0]], logits[kept[1]]])
     w = np.concatenate([case_weight[kept[0]], weight[kept[1]]])
     if not kept[0].any() or not kept[1].any():
-        return 1.0, 0.0
+        return AS_THEY_ARE
     w = w / case_weight.mean()
     is_case = np.arange(len(z)) < kept[0].sum()
+    parts = np.stack([*_parts(z), np.ones(len(z))])
 
-    def loss(parameters: Values) -> tuple[float, Values]:
-        slope, shift = parameters
-        value, slopes = _loss(slope * z + shift, is_case, w)
-        penalty = RIDGE * ((slope - 1) ** 2 + shift**2)
-        gradient = np.array([slopes @ z, slopes.sum()]) + 2 * RIDGE * (parameters - [1.0, 0.0])
-        return value + penalty, gradient
+    def loss(stretch: Values) -> tuple[float, Values]:
+        value, slopes = _loss(np.einsum("ij,i->j", parts, stretch), is_case, w)
+        change = stretch - AS_THEY_ARE
+        gradient = np.einsum("ij,j->i", parts, slopes) + 2 * RIDGE * change
+        return value + RIDGE * float(change @ change), gradient
 
-    best = minimize(loss, [1.0, 0.0], jac=True, method="L-BFGS-B", bounds=[(0.1, 3.0), (None, None)]).x
-    return float(best[0]), float(best[1])
+    limits = [(0.1, 3.0)] * (len(KNOTS) + 1) + [(None, None)]
+    return np.asarray(minimize(loss, AS_THEY_ARE, jac=True, method="L-BFGS-B", bounds=limits).x)
 
 
 def _loss(logits: Values, is_case: NDArray[np.bool_], weight: Values) -> tuple[float, Values]:

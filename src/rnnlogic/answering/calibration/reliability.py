@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.answering.calibration.probability import Rows, Values, fit_probability
+from rnnlogic.answering.calibration.probability import NO_LIMITS, Columns, Rows, Values, fit_probability
 
 BINS = 10
 LEAST = 0.1  # facts less probable than that do not count in the calibration error
@@ -37,6 +37,11 @@ class Reliability:
     def error(self) -> float:
         """Expected calibration error: the mean distance of predicted and observed, above LEAST."""
         return self.error_from(LEAST)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is as probable as LEAST, so that there is nothing to err about."""
+        return all(one.low < LEAST for one in self.bins)
 
     def error_from(self, least: float) -> float:
         """The same over all facts whose probability is at least so high."""
@@ -71,7 +76,7 @@ def held_out_logits(
     proposals: Rows,
     groups: tuple[NDArray[np.integer], NDArray[np.integer]],  # of cases and of proposals
     num_relations: int,
-    limited: Sequence[int] = (),
+    columns: Columns = NO_LIMITS,
 ) -> tuple[Values, Values]:
     """Log-odds of cases and of proposals, those of every group by a fit to the other groups."""
     logits = np.zeros(len(cases)), np.zeros(len(proposals))
@@ -79,7 +84,7 @@ def held_out_logits(
         if not of_cases.any() and not of_proposals.any():
             continue
         model = fit_probability(
-            cases.select(~of_cases), proposals.select(~of_proposals), num_relations, limited
+            cases.select(~of_cases), proposals.select(~of_proposals), num_relations, columns
         )
         for found, rows, part in zip(logits, (cases, proposals), (of_cases, of_proposals), strict=True):
             found[part] = model.logits(rows.features[part], rows.relation[part])

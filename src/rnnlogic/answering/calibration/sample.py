@@ -1,13 +1,13 @@
 """A sample of the facts that rules propose, each standing for a known number of them.
 
-Most questions that can be asked of a graph have no missing answer. So some of the sample is drawn from all
-questions, and more of it from the heads and from the tails of the edges that a relation has. How likely a
-question was to be drawn is known exactly, and so is how many questions it stands for. No array here has the
-size of all entities.
+Most questions that can be asked of a graph have no missing answer. So more are drawn of the kinds that have
+some, by the cases. How likely a question was to be drawn is known exactly, and so is how many questions it
+stands for. No array here has the size of all entities.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -17,18 +17,21 @@ from scipy.special import expit
 from rnnlogic.answering.calibration.probability import ProbabilityModel, Rows
 from rnnlogic.answering.calibration.standing import (
     FEATURES,
-    LIMIT,
     NEW,
+    Standing,
     Values,
+    each_way,
     new_answers,
     straight,
-    two_way,
+    together,
+    turned,
 )
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.base import AnswerScorer
 
 LIKELY, OTHERS = 3.0, 1.0  # facts kept of a question: about so many by their softmax, and so many at random
-ANYWHERE, BY_RELATION, BY_HEAD, BY_TAIL = SHARES = (0.25, 0.35, 0.2, 0.2)  # of the questions
+DEGREES = np.array([1, 2, 4, 8])  # edges at a head: where another kind begins
+KINDS = (len(DEGREES) + 1) ** 2
 LEAST = 1e-6  # a proposal counts as at least so probable when a few are chosen
 Facts = NDArray[np.int32]  # [n, 3]
 
@@ -48,52 +51,70 @@ class Proposals(NamedTuple):
     rows: Rows
 
 
-def draw_questions(
-    graph: Graph, relations: NDArray[np.integer], number: int, random: np.random.Generator
-) -> Questions:
-    """About so many of the questions of some relation ids (0..2R-1); all if there are no more."""
-    total = len(relations) * graph.num_entities
-    edges = _Edges(graph, relations)
-    if total <= number or not edges.total:
-        every = np.arange(total) if total <= number else random.permutation(total)[:number]
-        heads = (every % graph.num_entities).astype(np.int32)
-        weight = np.full(len(every), total / max(len(every), 1))
-        return Questions(heads, relations[every // graph.num_entities].astype(np.int64), weight)
-    numbers = [round(share * number) for share in SHARES]
-    drawn = [
-        (random.integers(0, graph.num_entities, numbers[0]), random.choice(relations, numbers[0])),
-        (random.integers(0, graph.num_entities, numbers[1]), edges.draw(numbers[1], random, 0)[1]),
-        edges.draw(numbers[2], random, 0),
-        edges.draw(numbers[3], random, 1),
-    ]
-    keys = np.concatenate([relation.astype(np.int64) * graph.num_entities + head for head, relation in drawn])
-    keys, times = np.unique(keys, return_counts=True)
-    head, relation = (keys % graph.num_entities).astype(np.int32), keys // graph.num_entities
-    begin, end = edges.degrees(head, relation)
-    expected = numbers[0] / total + numbers[1] * edges.shares(relation) / graph.num_entities
-    expected += (numbers[2] * begin + numbers[3] * end) / edges.total
-    return Questions(head, relation, times / expected)
+@dataclass(frozen=True, eq=False)
+class Design:
+    """How many questions of each kind are drawn.
+
+    A kind is a relation and about how many edges of it begin and end at the head. Of N questions with T true
+    answers, sqrt(N * T) is the best number to draw: the estimates of all kinds together vary least.
+    """
+
+    graph: Graph
+    relations: NDArray[np.integer]  # ids in 0..2R-1
+    kinds: NDArray[np.int64]  # [relations, KINDS] how many questions there are
+    drawn: Values  # [relations, KINDS] how many are drawn, in the mean
+
+    @staticmethod
+    def of(graph: Graph, relations: NDArray[np.integer], number: int, cases: Facts) -> Design:
+        """About so many questions, all if there are no more; by facts [n, 3] that look like missing ones."""
+        kinds = (
+            np.stack([_sizes(graph, int(r)) for r in relations])
+            if len(relations)
+            else np.zeros((0, KINDS), int)
+        )
+        true = np.ones(kinds.shape)
+        for facts in (cases, turned(cases, graph.num_relations)):
+            place = _places(relations, facts[:, 1])
+            facts, place = facts[place >= 0], place[place >= 0]
+            begin, end = _degrees(graph, facts[:, 0], facts[:, 1])
+            begin -= np.array([graph.has(*fact) for fact in facts.tolist()], np.int64)  # hidden when asked
+            np.add.at(true, (place, _kinds(begin, end)), 1.0)
+        return Design(graph, relations, kinds, _shared_out(number, np.sqrt(kinds * true), kinds))
+
+    def draw(self, random: np.random.Generator) -> Questions:
+        """Some questions."""
+        heads, relations = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        for place, relation in enumerate(self.relations.tolist()):
+            numbers = np.floor(self.drawn[place] + random.random(KINDS)).astype(np.int64)
+            numbers = np.minimum(numbers, self.kinds[place])
+            if numbers.any():
+                heads.append(_draw(self.graph, relation, numbers, random))
+                relations.append(np.full(len(heads[-1]), relation))
+        head, relation = np.concatenate(heads), np.concatenate(relations)
+        return Questions(head, relation, 1 / self.expected(head, relation))
+
+    def expected(self, head: NDArray[np.int32], relation: NDArray[np.int64]) -> Values:
+        """How often questions [n] are drawn in the mean; 0 for other relations."""
+        place, result = _places(self.relations, relation), np.zeros(len(head))
+        is_asked = place >= 0
+        head, relation, place = head[is_asked], relation[is_asked], place[is_asked]
+        kind = _kinds(*_degrees(self.graph, head, relation))
+        result[is_asked] = self.drawn[place, kind] / self.kinds[place, kind]
+        return result
 
 
-def draw_proposals(
-    graph: Graph,
-    scorer: AnswerScorer,
-    relations: NDArray[np.integer],
-    number: int,
-    random: np.random.Generator,
-) -> Proposals:
-    """What rules propose for so many questions: facts as asked, relations in 0..2R-1, features one way."""
-    asked = draw_questions(graph, relations, number, random)
+def draw_proposals(scorer: AnswerScorer, design: Design, random: np.random.Generator) -> Proposals:
+    """What rules propose for some questions: facts as asked, relations in 0..2R-1, features one way."""
+    asked = design.draw(random)
     facts, features = [np.empty((0, 3), np.int32)], [np.empty((0, len(FEATURES)))]
     weights = [np.empty(0)]
-    for block in new_answers(graph, scorer, asked.head, asked.relation):
-        likely = expit(block.features[:, NEW]) - 1 / (1 + np.exp(LIMIT))
-        chance = np.minimum(LIKELY * likely + OTHERS / block.answers, 1.0)
+    for block in new_answers(design.graph, scorer, asked.head, asked.relation):
+        chance = _chance(block.likely, block.answers)
         kept = np.flatnonzero(random.random(len(chance)) < chance)
         question = block.question[kept]
         columns = (asked.head[question], asked.relation[question], block.entity[kept])
         facts.append(np.stack(columns, axis=1).astype(np.int32))
-        features.append(block.features[kept])
+        features.append(block.features(kept))
         weights.append(asked.weight[question] / chance[kept])
     found = np.concatenate(facts)
     return Proposals(
@@ -102,54 +123,115 @@ def draw_proposals(
 
 
 def look_twice(
-    graph: Graph,
     scorer: AnswerScorer,
+    design: Design,
     proposals: Proposals,
     model: ProbabilityModel,
     number: int,
     random: np.random.Generator,
 ) -> Proposals:
-    """About so many of the proposals, the probable ones first of all: relations < R, features both ways."""
+    """About so many of the proposals, the probable ones first of all: relations < R, features both ways.
+
+    A fact may be drawn by either of its questions; each counts by how often it does so. So a fact that one
+    question hardly proposes does not stand for many where the other one does.
+    """
     facts, rows = proposals
     mass = rows.weight * np.maximum(model.probabilities(rows.features, rows.relation), LEAST)
-    chance = np.minimum(number * mass / max(float(mass.sum()), 1e-300), 1.0)
-    kept = np.flatnonzero(random.random(len(chance)) < chance)
-    found = straight(facts[kept], graph.num_relations)
-    features, ways = two_way(graph, scorer, found)
-    weight = rows.weight[kept] / chance[kept] / np.maximum(ways, 1)  # a fact may be drawn both ways
-    return Proposals(found, Rows(features, found[:, 1].astype(np.int64), weight))
+    rate = number / max(float(mass.sum()), 1e-300)
+    kept = np.flatnonzero(random.random(len(mass)) < rate * mass)
+    graph, asked = design.graph, facts[kept]
+    found = straight(asked, graph.num_relations)
+    ways = each_way(graph, scorer, found)
+    expected = [
+        _expected(design, way, standing, model, rate)
+        for way, standing in zip((found, turned(found, graph.num_relations)), ways, strict=True)
+    ]
+    own = np.where(asked[:, 1] < graph.num_relations, *expected) / np.maximum(sum(expected), 1e-300)
+    weight = rows.weight[kept] / np.minimum(rate * mass[kept], 1.0) * own
+    return Proposals(found, Rows(together(*ways)[0], found[:, 1].astype(np.int64), weight))
 
 
-class _Edges:
-    """The edges of some relation ids, to draw from without a list of them."""
+def _chance(likely: Values, answers: NDArray[np.int64]) -> Values:
+    """The chance of an answer to be kept, by the softmax over new answers [n] and their number [n]."""
+    return np.minimum(LIKELY * likely + OTHERS / np.maximum(answers, 1), 1.0)
 
-    def __init__(self, graph: Graph, relations: NDArray[np.integer]) -> None:
-        a = graph.arrays
-        self._graph, self._relations = graph, relations
-        self._first = a.row_edges[a.relation_rows[relations]]
-        self._ends = np.cumsum(a.row_edges[a.relation_rows[relations + 1]] - self._first)
-        self.total = int(self._ends[-1]) if len(relations) else 0
 
-    def draw(
-        self, number: int, random: np.random.Generator, end: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Heads (end 0) or tails (end 1) of random edges, and their relations."""
-        a, place = self._graph.arrays, random.integers(0, self.total, number)
-        which = np.searchsorted(self._ends, place, "right")
-        edge = self._first[which] + place - np.where(which > 0, self._ends[which - 1], 0)
-        entity = a.tails[edge] if end else a.row_head[np.searchsorted(a.row_edges, edge, "right") - 1]
-        return entity.astype(np.int64), self._relations[which].astype(np.int64)
+def _expected(
+    design: Design, facts: Facts, standing: Standing, model: ProbabilityModel, rate: float
+) -> Values:
+    """How often facts [n, 3] are drawn by their questions (head, relation, ?) in the mean."""
+    relation = facts[:, 1].astype(np.int64)
+    probability = np.maximum(model.probabilities(standing.features, relation), LEAST)
+    chance = _chance(expit(standing.features[:, NEW]), standing.answers)
+    once = design.expected(facts[:, 0], relation) * chance
+    return np.where(standing.is_reached, np.minimum(once, rate * probability), 0.0)
 
-    def shares(self, relations: NDArray[np.int64]) -> Values:
-        """The share of all edges that is of each of these relations [n]."""
-        sizes = np.diff(self._ends, prepend=0)
-        order = np.argsort(self._relations)
-        place = order[np.searchsorted(self._relations, relations, sorter=order)]
-        return np.asarray(sizes[place] / self.total)
 
-    def degrees(self, heads: NDArray[np.int32], relations: NDArray[np.int64]) -> tuple[Values, Values]:
-        """How many edges of its relation begin and how many end at each head [n]."""
-        graph, pairs = self._graph, list(zip(heads.tolist(), relations.tolist(), strict=True))
-        begin = [len(graph.neighbours(h, r)) for h, r in pairs]
-        end = [len(graph.neighbours(h, graph.inverse(r))) for h, r in pairs]
-        return np.array(begin, float), np.array(end, float)
+def _places(relations: NDArray[np.integer], wanted: NDArray[np.integer]) -> NDArray[np.int64]:
+    """The place of each relation [n] among the relations, which ascend; -1 for others."""
+    place = np.searchsorted(relations, wanted)
+    is_there = place < len(relations)
+    is_there[is_there] = relations[place[is_there]] == wanted[is_there]
+    return np.where(is_there, place, -1)
+
+
+def _degrees(
+    graph: Graph, heads: NDArray[np.integer], relations: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many edges of its relation begin and how many end at each head [n]."""
+    pairs = list(zip(heads.tolist(), relations.tolist(), strict=True))
+    begin = [len(graph.neighbours(h, r)) for h, r in pairs]
+    end = [len(graph.neighbours(h, graph.inverse(r))) for h, r in pairs]
+    return np.array(begin, np.int64), np.array(end, np.int64)
+
+
+def _kinds(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Kinds of questions [n] by how many edges begin and end at the head: 0, 1, 2 or 3, up to 7, more."""
+    few = [np.searchsorted(DEGREES, number, "right") for number in (begin, end)]
+    return few[0] * (len(DEGREES) + 1) + few[1]
+
+
+def _heads(graph: Graph, relation: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The heads at which edges of a relation begin or end, ascending, and the kinds of their questions."""
+    a, sides = graph.arrays, []
+    for one in (relation, graph.inverse(relation)):
+        rows = slice(a.relation_rows[one], a.relation_rows[one + 1])
+        sides.append((a.row_head[rows], np.diff(a.row_edges[rows.start : rows.stop + 1])))
+    heads = np.union1d(sides[0][0], sides[1][0])
+    degrees = np.zeros((2, len(heads)), np.int64)
+    for degree, (some, number) in zip(degrees, sides, strict=True):
+        degree[np.searchsorted(heads, some)] = number
+    return heads, _kinds(*degrees)
+
+
+def _sizes(graph: Graph, relation: int) -> NDArray[np.int64]:
+    """How many questions of a relation there are of each kind."""
+    heads, kinds = _heads(graph, relation)
+    sizes = np.bincount(kinds, minlength=KINDS)
+    sizes[0] += graph.num_entities - len(heads)
+    return sizes
+
+
+def _draw(
+    graph: Graph, relation: int, numbers: NDArray[np.int64], random: np.random.Generator
+) -> NDArray[np.int32]:
+    """So many heads of each kind, all different."""
+    heads, kinds = _heads(graph, relation)
+    found = [random.choice(heads[kinds == k], numbers[k], False) for k in range(1, KINDS) if numbers[k]]
+    others = graph.num_entities - len(heads)  # of kind 0: numbered without a list of them
+    picked = np.sort(random.choice(others, numbers[0], False))
+    skipped = heads - np.arange(len(heads))  # how many others come before each head
+    found.append(picked + np.searchsorted(skipped, picked, "right"))
+    return np.concatenate(found).astype(np.int32)
+
+
+def _shared_out(number: int, worth: Values, most: NDArray[np.int64]) -> Values:
+    """Numbers in proportion to their worth, none larger than `most`, with a given sum if that can be."""
+    found = np.zeros(worth.shape)
+    for _ in range(most.size):
+        is_open = (found < most) & (worth > 0)
+        left = number - found.sum()
+        if left < 1e-9 * number or not is_open.any():
+            break
+        found = np.minimum(found + is_open * worth * (left / worth[is_open].sum()), most)
+    return found

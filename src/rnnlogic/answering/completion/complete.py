@@ -272,7 +272,7 @@ def _propose(shared: _Shared, block: Block) -> tuple[NDArray[np.float64], Triple
     asked = asked_direction(shared.scorer.rules, relation, graph.num_relations)
     chosen, left_out = Shortlist(shared.number), 0
     for found in new_answers(graph, shared.scorer, heads, asked):
-        values = shared.level.one_way.logits(found.features, asked)
+        values = shared.level.one_way.logits(found.features(), asked)
         columns = (heads[found.question], np.full(len(found), asked), found.entity)
         facts = straight(np.stack(columns, axis=1), graph.num_relations)
         if shared.possible is not None:

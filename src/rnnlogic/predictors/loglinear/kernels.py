@@ -34,11 +34,15 @@ def loss_and_gradient(
         if answer < 0:
             continue
         loss -= np.log(max(probability[answer - first], 1e-300))
+        end = candidate_ptr[first]
         for c in range(first, last):
+            begin, end = end, candidate_ptr[c + 1]
             upstream = probability[c - first] - (c == answer)
             if upstream != 0.0:
-                for i in range(candidate_ptr[c], candidate_ptr[c + 1]):
-                    gradient[rule[i]] += upstream * value[i]
+                for i in range(begin, end):
+                    gradient[np.uint32(rule[i])] += (
+                        upstream * value[i]
+                    )  # unsigned: never counted from the end
     return loss, gradient
 
 
@@ -63,22 +67,24 @@ def _softmax(
     probability: Any,
 ) -> int:
     """Probabilities of candidates first..last-1 (0 for those left out); returns the answer, -1 if none."""
-    answer, highest = -1, -np.inf
+    answer, highest, end = -1, -np.inf, candidate_ptr[first]
     for c in range(first, last):
         score = 0.0
-        for i in range(candidate_ptr[c], candidate_ptr[c + 1]):
-            score += weights[rule[i]] * value[i]
+        begin, end = end, candidate_ptr[c + 1]
+        for i in range(begin, end):
+            score += weights[np.uint32(rule[i])] * value[i]
         probability[c - first] = score
         if label[c] == ANSWER:
             answer = c
-        if label[c] != LEFT_OUT:
-            highest = max(highest, score)
+        if label[c] != LEFT_OUT and score > highest:
+            highest = score
     total = 0.0
     for c in range(first, last):
-        probability[c - first] = 0.0 if label[c] == LEFT_OUT else np.exp(probability[c - first] - highest)
+        share = 0.0 if label[c] == LEFT_OUT else np.exp(probability[c - first] - highest)
         if len(stands_for) > 0:
-            probability[c - first] *= stands_for[c]
-        total += probability[c - first]
+            share *= stands_for[c]
+        probability[c - first] = share
+        total += share
     for c in range(first, last):
         probability[c - first] /= total
     return answer
