@@ -36,6 +36,15 @@ def test_every_question_is_answered_as_by_brute_force(facts):
     assert {tuple(row) for row in graph.triples().tolist()} == set(facts)
 
 
+@given(facts_lists, st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=9))
+def test_the_tails_of_many_questions_at_once(facts, pairs):
+    graph = Graph.from_triples(facts, ENTITIES, RELATIONS)
+    heads, relations = np.array(pairs, np.int64).reshape(-1, 2).T
+    spans = zip(*(column.tolist() for column in graph.spans(heads, relations)), strict=True)
+    found = [graph.arrays.tails[first:last].tolist() for first, last in spans]
+    assert found == [graph.neighbours(head, relation).tolist() for head, relation in pairs]
+
+
 @given(facts_lists)
 def test_the_direct_index_gives_the_same_edges_as_rows(facts):
     graph = Graph.from_triples(facts, ENTITIES, RELATIONS)

@@ -63,10 +63,11 @@ def test_sums_over_grounded_bodies(case):
         by_hand = reference.score_candidates(entity, count, ptr, weights, feature, queries, *zeros)
         same(scored[:2], by_hand[:2])
         np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
-    same(
-        kernels.group_by_candidate(entity, count, ptr, queries, place),
-        reference.group_by_candidate(entity, count, ptr, queries, place),
-    )
+    for answers in (np.empty(0, np.int32), rng.integers(0, num_entities, queries).astype(np.int32)):
+        same(
+            kernels.group_by_candidate(entity, count, ptr, queries, answers, place),
+            reference.group_by_candidate(entity, count, ptr, queries, answers, place),
+        )
     assert not any(array.any() for array in (*zeros, place))
 
 

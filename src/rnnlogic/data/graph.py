@@ -109,6 +109,22 @@ class Graph:
             return a.tails[:0]
         return a.tails[a.row_edges[row] : a.row_edges[row + 1]]
 
+    def spans(
+        self, heads: NDArray[np.integer], relations: NDArray[np.integer]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the tails of (head, relation) pairs [n] begin and end in `arrays.tails`."""
+        a, found = self.arrays, np.zeros((2, len(heads)), np.int64)
+        order = np.argsort(relations, kind="stable")
+        bounds = np.flatnonzero(np.diff(relations[order], prepend=-1))
+        for places in np.split(order, bounds[1:]) if len(order) else ():
+            lo, hi = a.relation_rows[relations[places[0]]], a.relation_rows[relations[places[0]] + 1]
+            rows = np.searchsorted(a.row_head[lo:hi], heads[places]) + lo
+            is_there = rows < hi
+            is_there[is_there] = a.row_head[rows[is_there]] == heads[places[is_there]]
+            rows = rows[is_there]
+            found[:, places[is_there]] = a.row_edges[rows], a.row_edges[rows + 1]
+        return found[0], found[1]
+
     def has(self, head: int, relation: int, tail: int) -> bool:
         """Whether relation(head, tail) is a fact; the relation may be an inverse."""
         tails = self.neighbours(head, relation)

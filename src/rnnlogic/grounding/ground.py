@@ -78,11 +78,12 @@ class Grounding:
         width = max(len(self.queries), 1)
         return Columns(self.queries[cell % width], self.entity, self.rules[cell // width], self.count)
 
-    def candidates(self) -> Candidates:
-        """The results by candidate answer."""
+    def candidates(self, answers: NDArray[np.int32] | None = None) -> Candidates:
+        """The results by candidate answer; none for queries that do not reach their answer, if it is told."""
+        asked = np.empty(0, np.int32) if answers is None else answers
         with zeros("size", self.num_entities, np.int64) as size:
             query, entity, ptr, body, count = kernels.group_by_candidate(
-                self.entity, self.count, self.ptr, len(self.queries), size
+                self.entity, self.count, self.ptr, len(self.queries), asked, size
             )
         return Candidates(
             self.relation,

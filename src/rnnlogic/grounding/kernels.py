@@ -185,6 +185,13 @@ def _feature(count: Any, feature: int) -> float:
 
 
 @compiled
+def features_of(count: NDArray[Any], feature: int, values: NDArray[Any]) -> None:
+    """The feature of each count [n], written to `values` [n]."""
+    for i in range(len(count)):
+        values[i] = _feature(count[i], feature)
+
+
+@compiled
 def score_candidates(
     entity: NDArray[np.int32],
     count: NDArray[Any],
@@ -226,10 +233,12 @@ def group_by_candidate(
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     queries: int,
+    answers: NDArray[np.int32],
     size: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Turn grounded bodies into candidates (query, entity), each with its bodies and counts.
 
+    Queries that do not reach their answer [queries] have no candidates; without answers (length 0) all have.
     Returns query [c], entity [c], ptr [c+1], body [n], count [n]; candidates ascend by query and entity, the
     bodies of one candidate ascend. `size` [E] is zero before and after.
     """
@@ -247,6 +256,9 @@ def group_by_candidate(
                 touched[reached] = entity[i]
                 reached += size[entity[i]] == 0
                 size[entity[i]] += 1
+        if len(answers) > 0 and size[answers[q]] == 0:
+            size[touched[:reached]] = 0
+            continue
         for e in np.sort(touched[:reached]):
             query_of[candidates], entity_of[candidates] = q, e
             filled += size[e]
@@ -259,7 +271,8 @@ def group_by_candidate(
                 body_of[place], count_of[place] = k, count[i]
                 size[entity[i]] = place + 1
         size[touched[:reached]] = 0
-    return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], body_of, count_of
+    of_results = body_of[:filled], count_of[:filled]
+    return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], *of_results
 
 
 @compiled

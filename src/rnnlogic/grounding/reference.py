@@ -123,6 +123,7 @@ def group_by_candidate(
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     queries: int,
+    answers: NDArray[np.int32],
     size: NDArray[np.int64],  # noqa: ARG001 - the kernel's memory
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Turn grounded bodies into candidates (query, entity), each with its bodies and counts."""
@@ -130,7 +131,7 @@ def group_by_candidate(
     for body, query, positions in _cells(ptr, queries):
         for i in positions:
             found.setdefault((query, int(entity[i])), []).append((body, count[i]))
-    candidates = sorted(found)
+    candidates = sorted(c for c in found if not len(answers) or (c[0], int(answers[c[0]])) in found)
     lists = [found[candidate] for candidate in candidates]
     return (
         np.array([query for query, _ in candidates], np.int64),

@@ -179,10 +179,11 @@ def _degrees(
     graph: Graph, heads: NDArray[np.integer], relations: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """How many edges of its relation begin and how many end at each head [n]."""
-    pairs = list(zip(heads.tolist(), relations.tolist(), strict=True))
-    begin = [len(graph.neighbours(h, r)) for h, r in pairs]
-    end = [len(graph.neighbours(h, graph.inverse(r))) for h, r in pairs]
-    return np.array(begin, np.int64), np.array(end, np.int64)
+    number = graph.num_relations
+    inverse = np.where(relations < number, relations + number, relations - number)
+    spans = graph.spans(heads, relations), graph.spans(heads, inverse)
+    begin, end = (last - first for first, last in spans)
+    return begin, end
 
 
 def _kinds(begin: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -175,12 +175,11 @@ def _new_answers(
 ) -> NewAnswers:
     number = len(heads)
     question = np.repeat(np.arange(number), np.diff(chunk.ptr))
-    asked = zip(heads.tolist(), relations.tolist(), np.diff(chunk.ptr).tolist(), strict=True)
-    none = np.empty(0, np.int32)  # for questions without candidates: completion asks all entities
-    known = [graph.neighbours(h, r) if found else none for h, r, found in asked]
-    num_known = np.array([len(answers) for answers in known], np.int64)
+    first, last = graph.spans(heads, relations)
+    num_known = np.where(np.diff(chunk.ptr) > 0, last - first, 0)  # completion asks all entities
     of_known = np.repeat(np.arange(number), num_known)
-    known_tail = np.concatenate([*known, none])
+    within = np.arange(len(of_known)) - np.repeat(np.cumsum(num_known) - num_known, num_known)
+    known_tail = graph.arrays.tails[first[of_known] + within]
     is_kept = known_tail != hidden[of_known]
     num_known -= np.bincount(of_known[~is_kept], minlength=number)
     keys = of_known[is_kept] * graph.num_entities + known_tail[is_kept]  # ascending

@@ -193,9 +193,10 @@ def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]
     rng = np.random.default_rng([job.seed, relation])
     asked = block[rng.permutation(len(block))[: settings.queries_per_relation]]
     leave_out, most = settings.other_answers == "exclude", settings.results_per_relation
-    parts = _parts(job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3])
-    found = None
-    if job.use is not None or settings.initial == "expectation":
+    wants_all = job.use is not None or settings.initial == "expectation"
+    given = job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3]
+    parts, found = _parts(*given, reached_only=not wants_all), None
+    if wants_all:
         found = joined(list(parts))
         parts = iter([found])
     if found is not None and settings.initial == "expectation":
@@ -228,12 +229,13 @@ def _parts(
     leave_out: bool,
     most_results: int,
     hidden: NDArray[np.int32] | None,
+    reached_only: bool = False,
 ) -> Iterator[Candidates]:
-    """The examples, some queries at a time."""
+    """The examples, some queries at a time; with `reached_only` none where the answer is not reached."""
     results, own = 0, queries[:, 2] if hidden is None else hidden
     for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), own):
-        found = grounding.candidates()
-        answers = queries[found.queries, 2]
+        answers = queries[grounding.queries, 2]
+        found = grounding.candidates(answers if reached_only else None)
         yield found.labelled(grounder.graph, answers, leave_out).valued(values.examples(found))
         results += len(grounding)
         if results >= most_results:
