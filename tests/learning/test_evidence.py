@@ -10,13 +10,13 @@ import pytest
 import rnnlogic as rl
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RuleError
-from rnnlogic.config import changed, override
+from rnnlogic.config import Config, changed, override
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.learning.compact.compact import compact_paths
 from rnnlogic.learning.compact.levels import frontier, model_at
 from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.evidence import NO_RULES, WAYS, _name, _preferred, best_chains, chosen_config
+from rnnlogic.learning.evidence import NO_RULES, WAYS, _axes, _name, _preferred, best_chains, chosen_config
 from rnnlogic.learning.given import NOTHING_GIVEN, Edits, edits_of
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
@@ -129,6 +129,22 @@ def chosen(task, rank=None):
     return chosen_config(
         task, predictor_class(task.config.variant), Banned((), task.dataset.vocab), NO_RULES, rank
     )
+
+
+def test_rules_with_constants_are_tried_without_their_summary_first():
+    wanted = {"evidence": {"negative_evidence": "learned", "constants": True, "prior": True}}
+    choice = {"evidence": True, "confidence": False, "weight_decay": False, "rules": (), "lengths": ()}
+    for number, first in (
+        (5, {"negative_evidence", "constant_rules", "prior"}),
+        (0, {"negative_evidence", "constants", "prior"}),
+    ):
+        config = changed(Config(), wanted | {"choice": choice})
+        config = changed(config, {"evidence": {"constant_rules": number}})
+        (axis,) = _axes(config)
+        kinds = [changed(config, values).evidence.switches for values in axis]
+        assert kinds[0] == first
+        assert kinds[-1] == set()
+        assert not any({"constants", "constant_rules"} <= one for one in kinds)
 
 
 def test_fewer_rules_are_chosen_where_they_are_better(fitted):

@@ -45,6 +45,8 @@ FEWER: tuple[tuple[str, ...], ...] = (
     ("constants", "prior", "constant_rules"),
     ALL,
 )
+# With rules with constants, these first: a summary of such rules beside them only tells the same twice.
+RULES_FIRST: tuple[tuple[str, ...], ...] = (("constants",), ("constants", "prior"))
 # How weights come about: those of `predictor.by_confidence`, in the order in which they are preferred
 WAYS: dict[bool | str, str] = {
     True: ", by confidence",
@@ -151,6 +153,7 @@ def chosen_config(
     budget = task.budget.share(SHARE)
     trial = _trial(replace(task, budget=budget), predictor, banned, constants, rank)
     tried: Tried = {}
+    config = changed(config, axes[-1][0]) if is_open else config
     try:
         for axis in PASSES * axes:
             config = _best(trial, [changed(config, values) for values in axis], tried)
@@ -179,7 +182,8 @@ def _axes(config: Config) -> list[list[Values]]:
         axes.append([{"max_length": length} for length in (config.max_length, *sorted(shorter)[::-1])])
     if choice.evidence and evidence.switches:
         kinds = evidence.model_dump()
-        axes.append([{"evidence": kinds | _off(off)} for off in FEWER])
+        fewer = (*RULES_FIRST, *FEWER[1:]) if evidence.constant_rules else FEWER
+        axes.append([{"evidence": kinds | _off(off)} for off in fewer])
     return axes
 
 
