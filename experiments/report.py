@@ -16,6 +16,15 @@ from rnnlogic.studies.reproduce.targets import VARIANTS
 BENCH = Bench(Path("data"), Path("runs/experiments"))  # the data are not read
 PAGE, README = Path("docs/results.md"), Path("README.md")
 BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
+MORE = """
+## More figures
+
+- [evidence.md](evidence.md): what is already linked, frequent answers and rules with constants besides chains, with and without embeddings.
+- [compact.md](compact.md): how few rules keep how much accuracy.
+- [probability.md](probability.md#how-far-it-is-right): are stated probabilities right? The table, and the reliability diagrams:
+
+![reliability diagrams](figures/reliability.png)
+"""
 NOTE = (
     "Authors' splits, evidence train, both sides, expected ties; minutes for fit and test of one seed on 2"
     " busy cores; ± over seeds. [All results](docs/results.md)."
@@ -45,6 +54,7 @@ def cell(bench: Bench, experiment: Experiment, setting: str) -> str:
 def main() -> None:
     """Write the page and the table."""
     write_page(BENCH, PAGE)
+    PAGE.write_text(PAGE.read_text(encoding="utf-8") + MORE, encoding="utf-8")
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)
     README.write_text(before + BEGIN + summary(BENCH) + END + rest.partition(END)[2], encoding="utf-8")
     print(f"{PAGE} and the table in {README} written")
