@@ -19,9 +19,11 @@ BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of r
 MORE = """
 ## More figures
 
-- [evidence.md](evidence.md): what is already linked, frequent answers and rules with constants besides chains, with and without embeddings.
+- [evidence.md](evidence.md): what is already linked, frequent answers and rules with
+  constants besides chains, with and without embeddings.
 - [compact.md](compact.md): how few rules keep how much accuracy.
-- [probability.md](probability.md#how-far-it-is-right): are stated probabilities right? The table, and the reliability diagrams:
+- [probability.md](probability.md#how-far-it-is-right): are stated probabilities right?
+  The table, and the reliability diagrams:
 
 ![reliability diagrams](figures/reliability.png)
 """
