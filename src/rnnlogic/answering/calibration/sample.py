@@ -67,11 +67,7 @@ class Design:
     @staticmethod
     def of(graph: Graph, relations: NDArray[np.integer], number: int, cases: Facts) -> Design:
         """About so many questions, all if there are no more; by facts [n, 3] that look like missing ones."""
-        kinds = (
-            np.stack([_sizes(graph, int(r)) for r in relations])
-            if len(relations)
-            else np.zeros((0, KINDS), int)
-        )
+        kinds = np.array([_sizes(graph, int(r)) for r in relations], np.int64).reshape(-1, KINDS)
         true = np.ones(kinds.shape)
         for facts in (cases, turned(cases, graph.num_relations)):
             place = _places(relations, facts[:, 1])
