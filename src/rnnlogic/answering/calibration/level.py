@@ -36,7 +36,7 @@ from rnnlogic.rules.ruleset import RuleSet
 
 CASES = 3000  # facts hidden
 WORK = 5e7  # questions times rules that answer them, to see what is proposed
-QUESTIONS = (2000, 24_000)  # but at least and at most so many questions
+QUESTIONS = (2000, 48_000)  # but at least and at most so many questions
 LOOKS = 10_000  # proposals that are asked for both ways
 HIGHEST = 0.999  # nothing is certain
 
