@@ -151,8 +151,8 @@ def uninterrupted(tmp_path_factory) -> tuple[str, str]:
     ("fatal", "kept"),
     [
         ("stages/round-2.safetensors", {"mined", "pretrained", "round-1"}),
-        ("run/model.safetensors", {"mined", "pretrained", "round-1", "round-2", "round-3", "rules"}),
-        ("run/model.json", {"mined", "pretrained", "round-1", "round-2", "round-3", "rules"}),
+        ("run/model.safetensors", {"mined", "pretrained", "round-1", "round-2", "round-3", "rules", "full"}),
+        ("run/model.json", {"mined", "pretrained", "round-1", "round-2", "round-3", "rules", "full"}),
     ],
 )
 def test_a_killed_fit_goes_on_to_the_same_result(uninterrupted, folder, monkeypatch, fatal, kept):
