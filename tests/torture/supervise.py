@@ -116,7 +116,7 @@ class Worker:
         try:
             os.setpgid(0, 0)
             with self._stacks.open("w") as stacks:
-                faulthandler.disable()  # if it is enabled, enabling does not take back what a library took over
+                faulthandler.disable()  # or enabling would not take back what a library took over
                 faulthandler.enable(stacks)
                 faulthandler.register(signal.SIGUSR1, stacks)
                 self._make_trials()
