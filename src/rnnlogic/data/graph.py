@@ -109,21 +109,36 @@ class Graph:
             return a.tails[:0]
         return a.tails[a.row_edges[row] : a.row_edges[row + 1]]
 
+    def edge_ranges(
+        self, heads: NDArray[np.integer], relation: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the tails of each head [n] begin and end in `arrays.tails`."""
+        a = self.arrays
+        low, high = a.relation_rows[relation], a.relation_rows[relation + 1]
+        known = a.row_head[low:high]
+        rows = np.searchsorted(known, heads)
+        has_edges = np.searchsorted(known, heads, side="right") > rows
+        return a.row_edges[low + rows], a.row_edges[low + rows + has_edges]
+
     def spans(
         self, heads: NDArray[np.integer], relations: NDArray[np.integer]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Where the tails of (head, relation) pairs [n] begin and end in `arrays.tails`."""
-        a, found = self.arrays, np.zeros((2, len(heads)), np.int64)
+        found = np.zeros((2, len(heads)), np.int64)
         order = np.argsort(relations, kind="stable")
         bounds = np.flatnonzero(np.diff(relations[order], prepend=-1))
         for places in np.split(order, bounds[1:]) if len(order) else ():
-            lo, hi = a.relation_rows[relations[places[0]]], a.relation_rows[relations[places[0]] + 1]
-            rows = np.searchsorted(a.row_head[lo:hi], heads[places]) + lo
-            is_there = rows < hi
-            is_there[is_there] = a.row_head[rows[is_there]] == heads[places[is_there]]
-            rows = rows[is_there]
-            found[:, places[is_there]] = a.row_edges[rows], a.row_edges[rows + 1]
+            found[:, places] = self.edge_ranges(heads[places], int(relations[places[0]]))
         return found[0], found[1]
+
+    def tails_within(
+        self, first: NDArray[np.int64], last: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The tails of all ranges [n], one after another, and the range of each."""
+        lengths = last - first
+        which = np.repeat(np.arange(len(first)), lengths)
+        within = np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return which, self.arrays.tails[first[which] + within]
 
     def has(self, head: int, relation: int, tail: int) -> bool:
         """Whether relation(head, tail) is a fact; the relation may be an inverse."""

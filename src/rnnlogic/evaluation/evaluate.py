@@ -166,12 +166,8 @@ class KnownAnswers:
     def pairs(self, heads: NDArray[np.int32], relations: NDArray[np.int32]) -> Pairs:
         """(query, answer) pairs of queries heads [B], relations [B], in order; each must have an answer."""
         rows = np.searchsorted(self._row_keys, relations.astype(np.int64) * self._graph.num_entities + heads)
-        arrays = self._graph.arrays
-        starts, ends = arrays.row_edges[rows], arrays.row_edges[rows + 1]
-        lengths = ends - starts
-        queries = np.repeat(np.arange(len(heads)), lengths)
-        place_in_row = np.arange(len(queries)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return queries, arrays.tails[starts[queries] + place_in_row]
+        edges = self._graph.arrays.row_edges
+        return self._graph.tails_within(edges[rows], edges[rows + 1])
 
 
 def _protocol(negatives: int | None, seed: int) -> str:

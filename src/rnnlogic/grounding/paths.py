@@ -143,31 +143,16 @@ def _reach_from_both_ends(
 
 def _degree(graph: Graph, entities: Entities, relation: int) -> int:
     """Number of edges of a relation that leave these entities."""
-    first, last = _edge_ranges(graph, entities, relation)
+    first, last = graph.edge_ranges(entities, relation)
     return int((last - first).sum())
-
-
-def _edge_ranges(
-    graph: Graph, entities: Entities, relation: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where the edges of each entity begin and end in the graph's arrays."""
-    a = graph.arrays
-    low, high = a.relation_rows[relation], a.relation_rows[relation + 1]
-    heads = a.row_head[low:high]
-    rows = np.searchsorted(heads, entities)
-    has_edges = np.searchsorted(heads, entities, side="right") > rows
-    return a.row_edges[low + rows], a.row_edges[low + rows + has_edges]
 
 
 def _edges_from(
     graph: Graph, entities: Entities, relation: int, hidden: Fact | None
 ) -> tuple[Entities, Entities]:
     """Sources and targets of all edges that leave these entities, sorted by source, then target."""
-    first, last = _edge_ranges(graph, entities, relation)
-    degree = last - first
-    ends = np.cumsum(degree)
-    edge = np.arange(degree.sum()) + np.repeat(last - ends, degree)
-    sources, targets = np.repeat(entities, degree), graph.arrays.tails[edge]
+    which, targets = graph.tails_within(*graph.edge_ranges(entities, relation))
+    sources = entities[which]
     for source, hidden_relation, target in _both_directions(graph, hidden):
         if relation == hidden_relation:
             kept = (sources != source) | (targets != target)

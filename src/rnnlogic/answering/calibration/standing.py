@@ -176,10 +176,9 @@ def _new_answers(
     number = len(heads)
     question = np.repeat(np.arange(number), np.diff(chunk.ptr))
     first, last = graph.spans(heads, relations)
-    num_known = np.where(np.diff(chunk.ptr) > 0, last - first, 0)  # completion asks all entities
-    of_known = np.repeat(np.arange(number), num_known)
-    within = np.arange(len(of_known)) - np.repeat(np.cumsum(num_known) - num_known, num_known)
-    known_tail = graph.arrays.tails[first[of_known] + within]
+    last = np.where(np.diff(chunk.ptr) > 0, last, first)  # completion asks all entities
+    num_known = last - first
+    of_known, known_tail = graph.tails_within(first, last)
     is_kept = known_tail != hidden[of_known]
     num_known -= np.bincount(of_known[~is_kept], minlength=number)
     keys = of_known[is_kept] * graph.num_entities + known_tail[is_kept]  # ascending

@@ -39,10 +39,8 @@ def loss_and_gradient(
             begin, end = end, candidate_ptr[c + 1]
             upstream = probability[c - first] - (c == answer)
             if upstream != 0.0:
-                for i in range(begin, end):
-                    gradient[np.uint32(rule[i])] += (
-                        upstream * value[i]
-                    )  # unsigned: never counted from the end
+                for i in range(begin, end):  # unsigned, or each is checked for being counted from the end
+                    gradient[np.uint32(rule[i])] += upstream * value[i]
     return loss, gradient
 
 
