@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.generator.adam import Adam
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.prefixes import PrefixTree
 from rnnlogic.rules.ruleset import RuleSet
@@ -55,20 +55,16 @@ def fit_generator(
     heads, tokens = net.encode(rules)
     tree = PrefixTree(heads.numpy(), tokens.numpy(), shares, net.end)
     thinned = 1 if len(shares) <= batch_size else THINNED_ENDS
-    optimizer = torch.optim.Adam(net.parameters(), lr=learning_rate, fused=True)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=max(steps, 1))
+    adam = Adam(net.parameters(), learning_rate, max(steps, 1))
     losses = np.zeros(steps)
     began = time.monotonic()
     for step, (chosen, share) in enumerate(_batches(shares, steps, batch_size, random)):
         loss = -net.weighted_log_prob(tree.levels(chosen, share, thinned, int(random.integers(thinned))))
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        schedule.step()
+        adam.step(loss)
         losses[step] = loss.item()
         tick(step + 1, steps, f"loss {losses[step]:.2f}")
         if step + 1 == TRIED and budget.is_limited:
-            steps = schedule.T_max = _affordable(steps, (time.monotonic() - began) / TRIED, budget)
+            steps = adam.steps = _affordable(steps, (time.monotonic() - began) / TRIED, budget)
             losses = losses[:steps]
         if step + 1 == steps or (step >= TRIED and budget.is_over):
             losses, steps = losses[: step + 1], step + 1
