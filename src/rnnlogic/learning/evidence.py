@@ -49,6 +49,7 @@ FEWER: tuple[tuple[str, ...], ...] = (
 RULES_FIRST: tuple[tuple[str, ...], ...] = (("constants",), ("constants", "prior"))
 # How weights come about: those of `predictor.by_confidence`, in the order in which they are preferred
 WAYS: dict[bool | str, str] = {
+    "mean": ", by a mean",
     True: ", by confidence",
     "noisy_or": ", by noisy-or",
     "only": ", by confidence only",

@@ -50,15 +50,15 @@ def test_confident_rules_are_trusted_where_questions_are_few():
     rules = RuleSet.from_rules(Rule(0, (r,)) for r in range(1, 12))
     queries = training_queries(graph, None, 0)
     values = RuleValues(rules, "binary")
-    weights = {
-        on: next(
-            one.weights
-            for one in solve_relations(graph, values, queries, LogLinearSettings(by_confidence=on), 0, 1)
-            if one.relation == 0
-        )
-        for on in (False, True, "only")
-    }
+
+    def learned(**changes):
+        solved = solve_relations(graph, values, queries, LogLinearSettings(**changes), 0, 1)
+        return next(one.weights for one in solved if one.relation == 0)
+
+    weights = {on: learned(by_confidence=on) for on in (False, True, "only")}
     assert weights[False][0] > 0
     for way in (True, "only"):
         assert weights[way][0] > 10 * weights[False][0]
         assert weights[way][0] > 2 * np.abs(weights[way][1:]).max()
+    halves = learned(weight_decay=1.0), learned(by_confidence="noisy_or")
+    assert learned(by_confidence="mean") == pytest.approx(sum(halves) / 2)

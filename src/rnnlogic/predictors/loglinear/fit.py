@@ -53,6 +53,7 @@ Use = Callable[[Candidates, Weights], NDArray[np.float64]]
 
 
 CAUTION = 5  # results more than a rule has, for its confidence in the first guess
+FREEDOM = 0.01  # of the weight decay, for weights that need not follow confidences
 FIRST = 8  # queries of each relation in the first pass under a budget
 
 
@@ -307,6 +308,19 @@ def weights_of(
 ) -> tuple[Weights, float]:
     """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
     found = discounted(found, settings.answer_discount, is_named)
+    if settings.by_confidence == "mean":
+        free = {"by_confidence": False, "weight_decay": FREEDOM * settings.weight_decay}
+        halves = [settings.model_copy(update=one) for one in (free, {"by_confidence": "noisy_or"})]
+        learned = [_weights_of(found, half, rng, is_named) for half in halves]
+        weights, losses = zip(*learned, strict=True)
+        return np.mean(weights, axis=0), float(np.mean(losses))
+    return _weights_of(found, settings, rng, is_named)
+
+
+def _weights_of(
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+) -> tuple[Weights, float]:
+    """psi and the mean loss, perhaps with sums by confidence."""
     if not settings.by_confidence:
         return fit_weights(found, settings, rng)
     summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence)

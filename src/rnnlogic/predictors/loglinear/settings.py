@@ -32,10 +32,11 @@ class LogLinearSettings(Settings):
         description="Factor on the answer's features while psi is learned; below 1, only rules that reach "
         "answers clearly more often than other entities get positive weights",
     )
-    by_confidence: bool | Literal["noisy_or", "only"] = Field(
+    by_confidence: bool | Literal["mean", "noisy_or", "only"] = Field(
         False,
         description="Also learn for each relation how far to trust its most confident rules; `noisy_or`: and "
-        "how far all of them together; `only`: both, and no weight for each chain",
+        "how far all of them together; `only`: both, and no weight for each chain; `mean`: the mean of "
+        "`noisy_or` and of weights with a hundredth of the decay",
     )
     steps: int = Field(40, ge=1, description="Passes over the training queries, at most (L-BFGS)")
     queries_per_relation: int = Field(5000, ge=1, description="Training queries per relation, at most")
