@@ -1,4 +1,4 @@
-"""A compiled kernel: ranks of answers among the entities that rules reach; its twin is in `reference.py`."""
+"""Compiled kernels: ranks of answers among the entities that rules reach; twins are in `reference.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from rnnlogic.base.compiled import compiled
 
 
 @compiled
-def _is_among(ascending: NDArray[np.int32], first: int, last: int, value: int) -> bool:
+def is_among(ascending: NDArray[np.int32], first: int, last: int, value: int) -> bool:
+    """Whether a value is in a part of an array, which ascends there."""
     end = last
     while first < last:
         middle = (first + last) >> 1
@@ -46,12 +47,12 @@ def rank_candidates(
             if entity[c] == answers[i]:
                 score = values[c]
         others = known_ptr[i + 1] - known_ptr[i]
-        others -= _is_among(known, known_ptr[i], known_ptr[i + 1], answers[i])
+        others -= is_among(known, known_ptr[i], known_ptr[i + 1], answers[i])
         reached_others = 0
         for c in range(first, last):
             if values[c] < score:
                 continue
-            if entity[c] != answers[i] and _is_among(known, known_ptr[i], known_ptr[i + 1], entity[c]):
+            if entity[c] != answers[i] and is_among(known, known_ptr[i], known_ptr[i + 1], entity[c]):
                 reached_others += 1
             else:
                 better[i] += values[c] > score

@@ -1,9 +1,14 @@
-"""The plain twin of the kernel in `kernels.py`: what it computes, written to be read."""
+"""Plain twins of the kernels in `kernels.py`: what they compute, written to be read."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+def is_among(ascending: NDArray[np.int32], first: int, last: int, value: int) -> bool:
+    """Whether a value is in a part of an array."""
+    return value in ascending[first:last].tolist()
 
 
 def rank_candidates(

@@ -138,7 +138,8 @@ def fit_level(
     one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, ONE_WAY)
     proposals = look_twice(scorer, design, drawn, one_way, round(effort * LOOKS), random)
     groups = picked[is_reached, 0], proposals.facts[:, 0]
-    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, BOTH_WAYS)
+    both_ways = fit_probability(cases, proposals.rows, num_relations, BOTH_WAYS)
+    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, BOTH_WAYS, both_ways)
     stretch, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
     pairs = graph.num_entities**2 * max(len(relations), 1)
     return Level(
@@ -147,7 +148,7 @@ def fit_level(
         len(picked),
         int(is_reached.sum()),
         one_way,
-        replace(fit_probability(cases, proposals.rows, num_relations, BOTH_WAYS), stretch=stretch),
+        replace(both_ways, stretch=stretch),
         min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
         checked,
     )

@@ -90,9 +90,16 @@ class Rows:
 
 
 def fit_probability(
-    cases: Rows, proposals: Rows, num_relations: int, columns: Columns = NO_LIMITS
+    cases: Rows,
+    proposals: Rows,
+    num_relations: int,
+    columns: Columns = NO_LIMITS,
+    near: ProbabilityModel | None = None,
 ) -> ProbabilityModel:
-    """The model under which the cases are most likely; the weights are kept small."""
+    """The model under which the cases are most likely; the weights are kept small.
+
+    The search begins at a model that is `near`, if there is one.
+    """
     from scipy.optimize import minimize
 
     width = proposals.features.shape[1]
@@ -112,6 +119,8 @@ def fit_probability(
     weight = np.concatenate([cases.weight, proposals.weight]) / unit
     start = np.zeros(width + num_relations + 1)
     start[-1] = _logit(float(cases.weight.sum() / max(proposals.weight.sum(), 1e-9)))
+    if near is not None:
+        start = np.concatenate([near.weights, near.offsets, [near.constant]])
 
     def loss(parameters: Values) -> tuple[float, Values]:
         """Minus the log-likelihood and the penalty, for each case; and the gradient."""

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.answering.calibration.probability import NO_LIMITS, Columns, Rows, Values, fit_probability
+from rnnlogic.answering.calibration.probability import (
+    NO_LIMITS,
+    Columns,
+    ProbabilityModel,
+    Rows,
+    Values,
+    fit_probability,
+)
 
 BINS = 10
 LEAST = 0.1  # facts less probable than that do not count in the calibration error
@@ -77,14 +84,18 @@ def held_out_logits(
     groups: tuple[NDArray[np.integer], NDArray[np.integer]],  # of cases and of proposals
     num_relations: int,
     columns: Columns = NO_LIMITS,
+    near: ProbabilityModel | None = None,
 ) -> tuple[Values, Values]:
-    """Log-odds of cases and of proposals, those of every group by a fit to the other groups."""
+    """Log-odds of cases and of proposals, those of every group by a fit to the other groups.
+
+    The model of all groups is `near` those of the others.
+    """
     logits = np.zeros(len(cases)), np.zeros(len(proposals))
     for of_cases, of_proposals in zip(_folds(groups[0]), _folds(groups[1]), strict=True):
         if not of_cases.any() and not of_proposals.any():
             continue
         model = fit_probability(
-            cases.select(~of_cases), proposals.select(~of_proposals), num_relations, columns
+            cases.select(~of_cases), proposals.select(~of_proposals), num_relations, columns, near
         )
         for found, rows, part in zip(logits, (cases, proposals), (of_cases, of_proposals), strict=True):
             found[part] = model.logits(rows.features[part], rows.relation[part])

@@ -20,6 +20,7 @@ from rnnlogic.answering.calibration.standing import (
     NEW,
     Standing,
     Values,
+    are_known,
     each_way,
     new_answers,
     straight,
@@ -73,7 +74,7 @@ class Design:
             place = _places(relations, facts[:, 1])
             facts, place = facts[place >= 0], place[place >= 0]
             begin, end = _degrees(graph, facts[:, 0], facts[:, 1])
-            begin -= np.array([graph.has(*fact) for fact in facts.tolist()], np.int64)  # hidden when asked
+            begin -= are_known(graph, facts)  # hidden when asked
             np.add.at(true, (place, _kinds(begin, end)), 1.0)
         return Design(graph, relations, kinds, _shared_out(number, np.sqrt(kinds * true), kinds))
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rnnlogic.answering.calibration.kernels import are_among, new_among, positions_of
 from rnnlogic.answering.calibration.probability import Columns
 from rnnlogic.data.graph import Graph
 from rnnlogic.grounding.candidates import Scored
@@ -58,6 +59,11 @@ class NewAnswers(NamedTuple):
     def answers(self) -> NDArray[np.int64]:
         """How many new answers the question of each has [n]."""
         return np.bincount(self.place, minlength=len(self.questions))[self.place]
+
+    def find(self, place: NDArray[np.int64], entities: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Where answers [m] of questions, by their place in the block, are among all; -1 if they are not."""
+        ptr = np.searchsorted(self.place, np.arange(len(self.questions) + 1))
+        return positions_of(ptr, self.entity, place, entities.astype(np.int32))
 
     @property
     def likely(self) -> Values:
@@ -113,22 +119,25 @@ def one_way(graph: Graph, scorer: AnswerScorer, facts: NDArray[np.integer]) -> S
     found = Standing(np.zeros((len(facts), len(FEATURES))), np.zeros(len(facts), np.int64))
     if not len(facts):
         return found
-    is_known = np.array([graph.has(*fact) for fact in facts.tolist()], bool)
-    asked = np.stack([facts[:, 0], facts[:, 1], np.where(is_known, facts[:, 2], -1)], axis=1)
+    asked = np.stack([facts[:, 0], facts[:, 1], np.where(are_known(graph, facts), facts[:, 2], -1)], axis=1)
     questions, place = np.unique(asked, axis=0, return_inverse=True)
-    key = place.ravel().astype(np.int64) * graph.num_entities + facts[:, 2]
-    order = np.argsort(key, kind="stable")
-    ascending = key[order]
+    order = np.argsort(place.ravel(), kind="stable")
+    ptr = np.searchsorted(place.ravel()[order], np.arange(len(questions) + 1))
     for block in new_answers(graph, scorer, *questions.T):
-        answer = block.question * graph.num_entities + block.entity
-        rows = np.flatnonzero(_is_among(answer, ascending))
-        features, answers = block.features(rows), block.answers[rows]
-        first, last = (np.searchsorted(ascending, answer[rows], side) for side in ("left", "right"))
-        for i in range(int((last - first).max(initial=0))):  # a fact may be asked for more than once
-            is_asked = first + i < last
-            target = order[first[is_asked] + i]
-            found.features[target], found.answers[target] = features[is_asked], answers[is_asked]
+        number = np.diff(ptr)[block.questions]  # of facts asked for
+        of_question = np.repeat(np.arange(len(number)), number)
+        nth = np.arange(len(of_question)) - (np.cumsum(number) - number)[of_question]
+        own = order[ptr[block.questions][of_question] + nth]
+        where = block.find(of_question, facts[own, 2])
+        own, where = own[where >= 0], where[where >= 0]
+        found.features[own], found.answers[own] = block.features(where), block.answers[where]
     return found
+
+
+def are_known(graph: Graph, facts: NDArray[np.integer]) -> NDArray[np.bool_]:
+    """Which facts [n, 3], relations in 0..2R-1, the graph holds."""
+    spans = graph.spans(facts[:, 0], facts[:, 1])
+    return are_among(graph.arrays.tails, *spans, facts[:, 2].astype(np.int32))
 
 
 def two_way(
@@ -173,47 +182,13 @@ def _new_answers(
     hidden: NDArray[np.int32],
     chunk: Scored,
 ) -> NewAnswers:
-    number = len(heads)
-    question = np.repeat(np.arange(number), np.diff(chunk.ptr))
     first, last = graph.spans(heads, relations)
     last = np.where(np.diff(chunk.ptr) > 0, last, first)  # completion asks all entities
-    num_known = last - first
-    of_known, known_tail = graph.tails_within(first, last)
-    is_kept = known_tail != hidden[of_known]
-    num_known -= np.bincount(of_known[~is_kept], minlength=number)
-    keys = of_known[is_kept] * graph.num_entities + known_tail[is_kept]  # ascending
-    is_new = ~_is_among(question * graph.num_entities + chunk.entity, keys)
-    share = np.exp(chunk.values - _most(chunk.values, chunk.ptr)[question])
-    total = np.bincount(question, share, number).astype(np.float64)
-    place, share = question[is_new], share[is_new]
-    total_of_new = np.bincount(place, share, number).astype(np.float64)
-    return NewAnswers(
-        place,
-        chunk.entity[is_new],
-        chunk.values[is_new],
-        share,
-        chunk.queries,
-        heads,
-        num_known,
-        total,
-        total_of_new,
-    )
-
-
-def _is_among(keys: NDArray[np.int64], ascending: NDArray[np.int64]) -> NDArray[np.bool_]:
-    if not len(ascending):
-        return np.zeros(len(keys), bool)
-    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
-    return np.asarray(ascending[place] == keys)
-
-
-def _most(values: Values, ptr: NDArray[np.int64]) -> Values:
-    """The largest value of each part; 0 for empty ones."""
-    largest = np.zeros(len(ptr) - 1)
-    filled = np.flatnonzero(np.diff(ptr))
-    if len(filled):
-        largest[filled] = np.maximum.reduceat(values, ptr[filled])
-    return largest
+    tails = graph.arrays.tails
+    position, place, *shares = new_among(chunk.ptr, chunk.entity, chunk.values, tails, first, last, hidden)
+    num_known = last - first - are_among(tails, first, last, hidden)
+    entity, values = chunk.entity[position], chunk.values[position]
+    return NewAnswers(place, entity, values, shares[0], chunk.queries, heads, num_known, *shares[1:])
 
 
 def _logit(share: Values, total: NDArray[Any]) -> Values:
