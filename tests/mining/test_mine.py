@@ -39,6 +39,18 @@ def test_the_best_of_each_head_with_their_figures():
         assert [quality[rule] for rule in mined.rules if rule.head == head] == best
 
 
+def test_most_candidates_are_dropped_after_some_of_the_queries():
+    many = SETTINGS.model_copy(update={"keep": 20, "candidates": 60})
+    few = SETTINGS.model_copy(update={"keep": 21, "candidates": 60})  # not so many more: nothing is halved
+    halved, whole = (mine_rules(GRAPH, one, 3, threads=1) for one in (many, few))
+    expected = rule_statistics(GRAPH, halved.rules, training_queries(GRAPH, 20, 0))
+    assert halved.statistics.support.tolist() == expected.support.tolist()
+    assert halved.statistics.wrong.tolist() == expected.wrong.tolist()
+    for head in whole.rules.head_relations().tolist():
+        best = [{*found.rules[found.rules.by_head(head)[:10]]} for found in (halved, whole)]
+        assert len(best[0] & best[1]) >= 8
+
+
 def test_a_banned_rule_makes_room_for_another():
     head = DATASET.vocab.relation_id("grandparent")
     found = mine_rules(GRAPH, SETTINGS, 3).rules

@@ -43,6 +43,11 @@ class RuleStatistics:
         denominator = self.support + self.wrong + scaled
         return np.where(denominator > 0, self.support / np.maximum(denominator, 1e-300), 0.0)
 
+    def __add__(self, other: RuleStatistics) -> RuleStatistics:
+        """The counts over the queries of both, each looked at as a whole."""
+        counts = self.support + other.support, self.wrong + other.wrong
+        return RuleStatistics(*counts, cuts=self.cuts + other.cuts)
+
     def of(self, chosen: NDArray[np.int64]) -> RuleStatistics:
         """The statistics of some of the rules."""
         looked_at = None if self.looked_at is None else self.looked_at[chosen]
