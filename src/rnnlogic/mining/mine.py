@@ -69,12 +69,12 @@ def _halved(
     return kept, early.of(kept) + rule_statistics(graph, rules[kept], queries[~is_early], threads, second)
 
 
-def _part_of(tick: Tick, before: int, total: int) -> Tick:
-    """Progress of a part of the work, after so many steps of a total."""
+def _part_of(tick: Tick, before: int, whole: int) -> Tick:
+    """Progress of a part of the work, after so many steps of the whole."""
 
-    def show(done: int, steps: int, note: str = "") -> None:
-        del steps, note
-        tick(before + done, total)
+    def show(done: int, total: int, note: str = "") -> None:
+        del total, note
+        tick(before + done, whole)
 
     return show
 
