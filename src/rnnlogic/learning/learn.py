@@ -165,10 +165,14 @@ class _Job:
         queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
         tick = partial(self.progress, "rule figures")
         started = time.perf_counter()
-        statistics = rule_statistics(graph, used, queries, self.threads, tick, self.budget.share(COMPACT / 2))
+        bodies = np.flatnonzero(~used.are_evidence)  # how often named evidence is right says little of it
+        time_left = self.budget.share(COMPACT / 2)
+        statistics = rule_statistics(graph, used[bodies], queries, self.threads, tick, time_left)
         if cut := cuts_in_words(statistics.cuts):
             self.note("rule figures", started, budget=cut)
-        return Learned(predictor, log_prior[places], statistics.support, statistics.confidence)
+        support, confidence = np.zeros(len(used), np.int64), np.zeros(len(used))
+        support[bodies], confidence[bodies] = statistics.support, statistics.confidence
+        return Learned(predictor, log_prior[places], support, confidence)
 
     def task(self, rules: RuleSet) -> Task:
         """What the predictor learns from."""
