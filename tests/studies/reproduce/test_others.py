@@ -49,6 +49,12 @@ def test_embeddings_are_published_alike_in_both_files():
             assert numbers == load_experiment(name).published[setting]["both"]
 
 
+def test_the_first_code_is_published_as_the_paper():
+    for name, sides in load_published().results.items():
+        stated = {key: value for key, value in sides["both"].get("first-code", {}).items() if key != "from"}
+        assert stated in ({}, load_experiment(name).published["rnnlogic"]["both"])
+
+
 def test_a_baseline_leaves_what_report_and_compare_read(tmp_path, monkeypatch):
     made = []
 

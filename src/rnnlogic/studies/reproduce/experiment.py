@@ -23,7 +23,15 @@ FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # the paper's numbers for the methods it compares with
 PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen")
 CHOICE = ("chosen.json", "tried.json")  # beside the seeds: the settings that all of them use, and all tried
-OTHERS = (*PYKEEN, "pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or")  # the baselines
+OTHERS = (
+    *PYKEEN,
+    "pathrank",
+    "neural-lp",
+    "drum",
+    "first-code",
+    "anyburl",
+    "anyburl-noisy-or",
+)  # the baselines
 ROTATE = "rotate"  # the embedding that a setting takes unless the file names others
 FULL: dict[str, Any] = {  # as in the paper, unless a setting says otherwise: all rules, and only chains
     "compact": {"enabled": False},
