@@ -60,7 +60,7 @@ set, evidence train, ties by expectation over random shuffles; settings were cho
 Cells show **ours (published)**. Ours is the mean ± standard deviation over the seeds 0, 1, ...; the column
 `seeds` says how many. Minutes are for fit (with the calibration of probabilities) and test of one seed on one
 core of a machine with two, whose other core was as busy; the training of embeddings has rows of its own.
-`rnnlogic reproduce DATASET/SETTING` runs a row again.
+Published numbers are those of the first page. `rnnlogic reproduce DATASET/SETTING` runs a row again.
 """
 
 
