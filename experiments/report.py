@@ -1,10 +1,12 @@
 """Generate docs/results.md and the README's table from the run folders in runs/experiments.
 
 python experiments/report.py
+python experiments/report.py --rows    # docs/results-2.md instead: only rows that were run
 """
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from rnnlogic.runs.reports import metrics_of
@@ -14,11 +16,13 @@ from rnnlogic.studies.reproduce.tables import minutes_of, runs_of, spread
 from rnnlogic.studies.reproduce.targets import VARIANTS
 
 BENCH = Bench(Path("data"), Path("runs/experiments"))  # the data are not read
-PAGE, README = Path("docs/results.md"), Path("README.md")
+PAGE, ROWS, README = Path("docs/results.md"), Path("docs/results-2.md"), Path("README.md")
 BEGIN, END = "<!-- results: made by experiments/report.py -->\n", "<!-- end of results -->\n"
 MORE = """
 ## More figures
 
+- [results-2.md](results-2.md): rows that came later: our own ComplEx, two embeddings with what is already
+  linked, and the settings of the paper's first released code.
 - [evidence.md](evidence.md): what is already linked, frequent answers and rules with
   constants besides chains, with and without embeddings.
 - [compact.md](compact.md): how few rules keep how much accuracy.
@@ -54,7 +58,13 @@ def cell(bench: Bench, experiment: Experiment, setting: str) -> str:
 
 
 def main() -> None:
-    """Write the page and the table."""
+    """Write the page and the table, or the page of rows."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rows", action="store_true", help=f"write {ROWS} instead: only what was run")
+    if parser.parse_args().rows:
+        write_page(BENCH, ROWS, only_rows=True)
+        print(f"{ROWS} written")
+        return
     write_page(BENCH, PAGE)
     PAGE.write_text(PAGE.read_text(encoding="utf-8") + MORE, encoding="utf-8")
     before, _, rest = README.read_text(encoding="utf-8").partition(BEGIN)

@@ -6,7 +6,7 @@ import pytest
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.embeddings.settings import make_settings, override, packaged, settings_for
+from rnnlogic.embeddings.settings import RotatESettings, override, packaged, settings_for
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_changes():
 )
 def test_mistakes_are_named(change, message):
     with pytest.raises(RNNLogicError, match=message):
-        override(make_settings({}), [change])
+        override(RotatESettings(), [change])

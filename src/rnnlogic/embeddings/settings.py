@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 from pydantic import Field
 
@@ -83,11 +82,6 @@ class RotatESettings(TrainingSettings):
 
 
 MODELS: dict[str, type[TrainingSettings]] = {"rotate": RotatESettings, "complex": ComplExSettings}
-
-
-def make_settings(values: Mapping[str, Any], source: str = "settings") -> RotatESettings:
-    """Check values for RotatE; an error names the key, and the nearest one if it does not exist."""
-    return checked(RotatESettings, values, source)
 
 
 @overload

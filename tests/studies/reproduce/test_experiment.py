@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.embeddings.settings import settings_for
 from rnnlogic.studies.reproduce.experiment import (
+    EMBEDDINGS,
     ROTATE,
     Bench,
     Setting,
@@ -27,14 +29,18 @@ def test_experiment_files(name):
     assert experiment.dataset == name
     assert "ICLR 2021" in experiment.source
     assert set(experiment.published["rnnlogic"]["both"]) == {"mr", "mrr", "hits@1", "hits@3", "hits@10"}
-    assert {"ours", "paper", "emb", ROTATE} <= set(experiment.settings)
-    for setting in set(experiment.settings) - {ROTATE}:
+    assert {"ours", "paper", "emb", *EMBEDDINGS} <= set(experiment.settings)
+    assert {experiment.model(setting) for setting in EMBEDDINGS} == set(EMBEDDINGS)
+    for setting in set(experiment.settings) - set(EMBEDDINGS):
         assert experiment.config(setting, seed=3).seed == 3
         assert experiment.model(setting) in NAMES
     assert experiment.config("paper", 0).predictor.feature == "count"
     assert experiment.config("paper", 0).em.selected == 300
     assert experiment.config("emb", 0).variant == "rnnlogic-emb"
-    named = {*experiment.checkpoints, *experiment.rules, *experiment.notes}
+    for setting, taken in experiment.embeddings.items():
+        assert experiment.embeddings_from(setting) == taken
+        assert set(taken) <= set(EMBEDDINGS)
+    named = {*experiment.checkpoints, *experiment.embeddings, *experiment.rules, *experiment.notes}
     assert named <= set(experiment.settings)
 
 
@@ -49,16 +55,19 @@ def test_points_of_figures():
 
 def test_settings_of_points():
     experiment, dataset = load_experiment("kinship"), family()
-    usual = experiment.rotate(ROTATE, dataset, seed=0)
-    assert experiment.rotate("rotate@dim=50", dataset, seed=1) == usual.model_copy(
-        update={"dim": 50, "seed": 1}
-    )
-    assert experiment.rotate("rotate@facts=20", dataset, seed=0).epochs == 5 * usual.epochs
+    for name, alone in EMBEDDINGS.items():
+        usual = experiment.training(name, dataset, seed=0)
+        assert usual == settings_for(dataset, alone.model)
+        changed = usual.model_copy(update={"dim": 50, "seed": 1})
+        assert experiment.training(f"{name}@dim=50", dataset, seed=1) == changed
+        assert experiment.training(f"{name}@facts=20", dataset, seed=0).epochs == 5 * usual.epochs
     assert experiment.rules_from("emb") is None
     assert experiment.rules_from("plus") == experiment.rules_from("emb@dim=50") == "ours"
-    assert experiment.embedding_from("ours") is experiment.embedding_from("emb-authors") is None
-    assert experiment.embedding_from("plus-emb") == "rotate"
-    assert experiment.embedding_from("emb@dim=50") == "rotate@dim=50"
+    for setting in ("ours", "emb-authors", *EMBEDDINGS):
+        assert experiment.embeddings_from(setting) == []
+    assert experiment.embeddings_from("plus-emb") == ["rotate"]
+    assert experiment.embeddings_from("emb@dim=50") == ["rotate@dim=50"]
+    assert experiment.embeddings_from("both-evidence@facts=20") == ["rotate@facts=20", "complex-own@facts=20"]
 
 
 def test_evaluations():
@@ -66,7 +75,7 @@ def test_evaluations():
     both = (("valid", "train"), ("test", "train"))
     assert experiment.evaluations("ours@facts=20") == (*both, ("test", "train+valid"))
     assert experiment.evaluations("emb-authors") == experiment.evaluations("ours")
-    for name in ("plus", "alone-emb", "rotate@dim=50", "drum"):
+    for name in ("plus", "alone-emb", "rotate@dim=50", "complex-own", "drum"):
         assert experiment.evaluations(name) == both
 
 
@@ -89,8 +98,8 @@ def test_points_that_are_none(text):
 def test_the_small_size_is_cheaper_and_valid(name):
     usual, small = load_experiment(name), load_experiment(name).sized(True)
     assert small.seeds == 1 < usual.seeds
-    assert small.rotate(ROTATE, family(), 0).dim < 1000
-    for setting in set(small.settings) - {ROTATE}:
+    assert small.training(ROTATE, family(), 0).dim < 1000
+    for setting in set(small.settings) - set(EMBEDDINGS):
         assert small.config(setting, 0).variant == usual.config(setting, 0).variant
     assert small.config("plus", 0).plus.epochs < usual.config("plus", 0).plus.epochs
 

@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.types import silent
 from rnnlogic.cli import app
 from rnnlogic.data.saving import save_dataset
 from rnnlogic.runs.files import write_object
@@ -14,6 +15,7 @@ from rnnlogic.studies.reproduce import reproduce
 from rnnlogic.studies.reproduce.experiment import Bench
 from rnnlogic.studies.reproduce.report import Page, _short
 from rnnlogic.studies.reproduce.targets import TARGETS, works_of
+from rnnlogic.studies.reproduce.variants import embeddings_for
 from rnnlogic.studies.reproduce.work import Work, with_needed
 from tests.family import family
 
@@ -59,7 +61,12 @@ def test_needs():
         Work("kinship", "ours"),
         Work("kinship", "rotate@dim=50"),
     ]
+    assert Work("kinship", "plus-both-evidence", 1).needs(bench) == [
+        Work("kinship", setting, 1) for setting in ("links", "rotate", "complex-own")
+    ]
+    assert Work("fb15k-237", "complex-evidence").needs(bench) == [Work("fb15k-237", "complex-own")]
     assert Work("umls", "drum").needs(bench) == Work("umls", "rotate").needs(bench) == []
+    assert Work("umls", "complex-own").needs(bench) == []
     assert Work("umls", "tucker").needs(bench) == []
     assert Work("umls", "tucker", 3).needs(bench) == [Work("umls", "tucker")]  # the settings of seed 0
     assert Work("umls", "ours", 0, "case").needs(bench) == [Work("umls", "ours")]
@@ -112,6 +119,45 @@ def test_a_table_shows_ours_beside_what_is_published(bench):
 def test_a_model_of_others_alone_has_its_row(bench):
     pretend(bench, "umls", "pathrank")
     assert "| PathRank | 0.500 (0.197) |" in Page(bench, bench.out / "results.md").text()
+
+
+def test_rows_of_embeddings_and_of_settings_with_several(bench):
+    for setting in ("complex-own", "links", "both-evidence"):
+        pretend(bench, "umls", setting)
+    page = Page(bench, bench.out / "results.md").text()
+    assert "| **ComplEx-N3, our own** | 0.500 (0.791) |" in page
+    assert "| 1.5 | 1 | run | [complex-own](" in page
+    assert "| **RNNLogic w/o emb. (with what is already linked)** | 0.500 (0.745) |" in page
+    assert (
+        "| **RNNLogic with emb. (our RotatE and ComplEx, with what is already linked)** | 0.500 (0.842)"
+        in page
+    )
+
+
+def test_a_page_of_only_what_was_run(bench):
+    for setting in ("rotate", "links", "pathrank", "first-code"):  # RotatE is also a point of a figure
+        pretend(bench, "umls", setting)
+    page = Page(bench, bench.out / "results-2.md", only_rows=True).text()
+    table = page.split("## Table 3")[1].split("\n## ")[0]
+    assert [line.split(" | ")[0] for line in table.splitlines() if line.startswith("| ")][2:] == [
+        "| PathRank",
+        "| RNNLogic w/o emb., the paper's first code",
+        "| **RotatE, our own**",
+        "| **RNNLogic w/o emb. (with what is already linked)**",
+    ]
+    assert "## umls: valid, evidence train" in page
+    assert "Figure" not in page
+    assert not (bench.out / "figures").exists()
+
+
+def test_a_fit_takes_all_embeddings_that_its_setting_names(bench):
+    folders = embeddings_for(bench, "umls", "both-evidence", 3, silent)
+    abouts = [json.loads((folder / "about.json").read_text()) for folder in folders]
+    assert [about["model"] for about in abouts] == ["RotatE", "ComplEx"]
+    assert [about["origin"]["settings"]["seed"] for about in abouts] == [3, 3]
+    for setting in ("rotate", "complex-own"):
+        assert Work("umls", setting, 3).is_done(bench)  # each has its row, too
+    assert embeddings_for(bench, "umls", "links", 3, silent) is None
 
 
 def test_links_lead_to_experiment_files(bench):

@@ -13,18 +13,26 @@ from pydantic import BaseModel, ConfigDict
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.numbers import whole_number
-from rnnlogic.base.settings import merged
+from rnnlogic.base.settings import checked, merged
 from rnnlogic.config import Config, changed, load_preset
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
-from rnnlogic.embeddings.settings import RotatESettings, make_settings, settings_for
+from rnnlogic.embeddings.settings import TrainingSettings, settings_for
 from rnnlogic.evaluation.evaluate import Split
 
 FOLDER = Path(__file__).parent / "experiments"
 PUBLISHED = FOLDER / "published.yaml"  # the paper's numbers for the methods it compares with
 PYKEEN = ("transe", "distmult", "complex", "complex-n3", "conve", "tucker", "rotate-pykeen")
 CHOICE = ("chosen.json", "tried.json")  # beside the seeds: the settings that all of them use, and all tried
-OTHERS = (*PYKEEN, "pathrank", "neural-lp", "drum", "anyburl", "anyburl-noisy-or")  # the baselines
-ROTATE = "rotate"  # the setting that is an embedding alone
+OTHERS = (
+    *PYKEEN,
+    "pathrank",
+    "neural-lp",
+    "drum",
+    "first-code",
+    "anyburl",
+    "anyburl-noisy-or",
+)  # the baselines
+ROTATE = "rotate"  # the embedding that a setting takes unless the file names others
 FULL: dict[str, Any] = {  # as in the paper, unless a setting says otherwise: all rules, and only chains
     "compact": {"enabled": False},
     "evidence": {"negative_evidence": "off", "constants": False, "prior": False},
@@ -36,6 +44,16 @@ EVALUATIONS: tuple[tuple[Split, Evidence], ...] = (  # in the order in which the
     ("test", "train"),
     ("test", "train+valid"),
 )
+
+
+class Alone(NamedTuple):
+    """A setting that is an embedding alone."""
+
+    model: str  # a key of embeddings.settings.MODELS
+    published: str  # the method of published.yaml to compare with
+
+
+EMBEDDINGS = {ROTATE: Alone("rotate", "rotate"), "complex-own": Alone("complex", "complex-n3")}
 SPLITS_FROM = "https://github.com/DeepGraphLearning/RNNLogic (folder data)"
 
 
@@ -81,6 +99,7 @@ class Experiment(BaseModel):
     seeds: int = 1  # how many to run by default
     baselines: list[str] = []  # baselines of the dataset's table
     checkpoints: dict[str, str] = {}  # settings that use the authors' RotatE: its folder below the data
+    embeddings: dict[str, list[str]] = {}  # settings with other embeddings than our own RotatE
     rules: dict[str, str] = {}  # settings that take the rules of another setting's run, same seed
     notes: dict[str, str] = {}  # how the report describes settings that need more than a name
     small: Smaller | None = None  # None: there is no small size
@@ -107,23 +126,25 @@ class Experiment(BaseModel):
         preset = load_preset(self.dataset, changes.get("variant", "rnnlogic"))
         return changed(preset, changes, f"{self.dataset}.yaml: {name}")
 
-    def rotate(self, text: str, dataset: Dataset, seed: int) -> RotatESettings:
-        """The packaged settings of RotatE with this file's changes; more epochs for fewer facts."""
-        setting, packaged = Setting.parse(text), settings_for(dataset)
-        values = packaged.model_dump() | self.settings[ROTATE] | {"seed": seed}
+    def training(self, text: str, dataset: Dataset, seed: int) -> TrainingSettings:
+        """The packaged settings of an embedding with this file's changes; more epochs for fewer facts."""
+        setting = Setting.parse(text)
+        packaged = settings_for(dataset, EMBEDDINGS[setting.name].model)
+        values = packaged.model_dump() | self.settings[setting.name] | {"seed": seed}
         values |= {"dim": setting.dim or values["dim"], "epochs": values["epochs"] * 100 / setting.facts}
-        return make_settings(values, f"{self.dataset}.yaml: {ROTATE}")
+        return checked(type(packaged), values, f"{self.dataset}.yaml: {setting.name}")
 
     def rules_from(self, text: str) -> str | None:
         """The setting whose rules this one takes; None if it learns its own."""
         setting = Setting.parse(text)
-        return "ours" if setting.dim and setting.name != ROTATE else self.rules.get(setting.name)
+        return "ours" if setting.dim and setting.name not in EMBEDDINGS else self.rules.get(setting.name)
 
-    def embedding_from(self, text: str) -> str | None:
-        """The setting whose embedding this one takes; None if it needs none or takes the authors'."""
-        if not self.is_rnnlogic(text) or text in self.checkpoints:
-            return None
-        return ROTATE + Setting.parse(text).point() if self.config(text, 0).has_embedding else None
+    def embeddings_from(self, text: str) -> list[str]:
+        """The settings whose embeddings this one takes; empty if it needs none or takes the authors'."""
+        if not self.is_rnnlogic(text) or text in self.checkpoints or not self.config(text, 0).has_embedding:
+            return []
+        setting = Setting.parse(text)
+        return [name + setting.point() for name in self.embeddings.get(setting.name, [ROTATE])]
 
     def evaluations(self, text: str) -> tuple[tuple[Split, Evidence], ...]:
         """What is evaluated of a setting or baseline, in this order; only our rules use more evidence."""
@@ -131,8 +152,8 @@ class Experiment(BaseModel):
         return EVALUATIONS if uses_more else EVALUATIONS[:2]
 
     def is_rnnlogic(self, text: str) -> bool:
-        """Whether a setting learns rules or weights; RotatE alone and the baselines do not."""
-        return Setting.parse(text).name in self.settings.keys() - {ROTATE}
+        """Whether a setting learns rules or weights; embeddings alone and the baselines do not."""
+        return Setting.parse(text).name in self.settings.keys() - EMBEDDINGS.keys()
 
     def model(self, name: str) -> str:
         """The name under which the numbers to compare a setting with are published."""

@@ -26,12 +26,14 @@ from rnnlogic.runs.files import read_object, write_object
 from rnnlogic.runs.reports import evaluation_name, has_report
 from rnnlogic.studies.baselines.confidence import Aggregation, confidence_scorer
 from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fit_differentiable
+from rnnlogic.studies.baselines.first_code import FEWER, FirstCodeSettings, fit_first_code
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
 from rnnlogic.studies.baselines.pykeen_models import MOST_EPOCHS, RECIPES, Trained, grid_of, train_pykeen
 from rnnlogic.studies.reproduce.experiment import CHOICE, EVALUATIONS, Bench
 from rnnlogic.studies.reproduce.variants import keep
 
 SMALL_EPOCHS = {"pykeen": 50, "differentiable": 3}
+SMALL_ROUNDS = 2  # of the paper's first code
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,15 @@ def differentiable(job: Job, model: Literal["neural-lp", "drum"]) -> Made:
     if job.is_small:
         settings = settings.model_copy(update={"epochs": SMALL_EPOCHS["differentiable"]})
     return fit_differentiable(job.dataset, settings, job.show), {"settings": settings.model_dump()}
+
+
+def first_code(job: Job) -> Made:
+    """The paper's first released code, with as many final rules as its authors took."""
+    kept = {"kept": FEWER[job.dataset.name]} if job.dataset.name in FEWER else {}
+    settings = FirstCodeSettings(seed=job.seed, threads=default_threads(), **kept)
+    if job.is_small:
+        settings = settings.model_copy(update={"rounds": SMALL_ROUNDS})
+    return fit_first_code(job.dataset, settings, job.show), {"settings": settings.model_dump()}
 
 
 def pykeen(job: Job) -> Made:
@@ -106,6 +117,7 @@ MODELS: dict[str, Callable[[Job], Made]] = {
     "pathrank": pathrank,
     "neural-lp": partial(differentiable, model="neural-lp"),
     "drum": partial(differentiable, model="drum"),
+    "first-code": first_code,
     **dict.fromkeys(RECIPES, pykeen),
     "anyburl": partial(anyburl, aggregation="max"),
     "anyburl-noisy-or": partial(anyburl, aggregation="noisy-or"),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from rnnlogic.base.errors import UnknownNameError
-from rnnlogic.studies.reproduce.experiment import Bench
+from rnnlogic.studies.reproduce.experiment import EMBEDDINGS, Bench
 from rnnlogic.studies.reproduce.published import Side
 from rnnlogic.studies.reproduce.work import Work, named_works
 
@@ -118,10 +118,10 @@ def point_values(figure: Points, is_small: bool) -> tuple[int, ...]:
 
 
 def table_works(target: str, bench: Bench, seeds: int | None) -> Iterator[Work]:
-    """Our four variants, RotatE, and the baselines that the experiment file names; all seeds."""
+    """Our four variants, our embeddings, and the baselines that the experiment file names; all seeds."""
     for dataset in datasets_of(target, bench.is_small):
         experiment = bench.experiment(dataset)
-        for setting in (*VARIANTS, *experiment.baselines):
+        for setting in (*VARIANTS, *EMBEDDINGS, *experiment.baselines):
             yield from named_works(f"{dataset}/{setting}", bench, seeds)
 
 

@@ -1,7 +1,7 @@
 """Our own settings: fit a model and evaluate it. A finished run is not repeated.
 
 Settings were chosen on the validation set; the test set is evaluated once. A setting that needs an embedding
-takes the one that the setting `rotate` trained with the same seed.
+takes the one that the setting `rotate` trained with the same seed, or those that the experiment file names.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rnnlogic.base.types import Progress
 from rnnlogic.data.dataset import Dataset, Evidence
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.files import load_authors_checkpoint
+from rnnlogic.embeddings.fit import fit
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.files import save_ranks
@@ -23,7 +24,7 @@ from rnnlogic.evaluation.report import Report
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.fingerprints import fingerprint
 from rnnlogic.runs.reports import evaluation_name, has_report, ranks_path, write_report
-from rnnlogic.studies.reproduce.experiment import ROTATE, Bench, Setting
+from rnnlogic.studies.reproduce.experiment import EMBEDDINGS, Bench, Setting
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,8 @@ def measure(scorer: Scorer, seen: Dataset, whole: Dataset, split: Split, evidenc
 
 def run_variant(bench: Bench, dataset: str, text: str, seed: int, progress: Progress) -> Path:
     """Fit and evaluate one seed of one setting."""
-    if Setting.parse(text).name == ROTATE:
-        return run_rotate(bench, dataset, text, seed, progress)
+    if Setting.parse(text).name in EMBEDDINGS:
+        return run_embedding(bench, dataset, text, seed, progress)
     experiment, folder = bench.experiment(dataset), bench.folder(dataset, text, seed)
     seen, whole, config = bench.load(dataset, text), bench.load(dataset), experiment.config(text, seed)
     taken = experiment.rules_from(text)
@@ -58,7 +59,7 @@ def run_variant(bench: Bench, dataset: str, text: str, seed: int, progress: Prog
         seen,
         folder,
         progress,
-        embeddings=embedding_for(bench, dataset, text, seed, progress),
+        embeddings=embeddings_for(bench, dataset, text, seed, progress),
         rules=None if taken is None else bench.folder(dataset, taken, seed),
         generate=taken is None,
     )
@@ -69,14 +70,14 @@ def run_variant(bench: Bench, dataset: str, text: str, seed: int, progress: Prog
     return folder
 
 
-def embedding_for(
+def embeddings_for(
     bench: Bench, dataset: str, text: str, seed: int, progress: Progress
-) -> RotatE | Path | None:
-    """The authors' checkpoint if the setting names one, else our own of the same seed if it needs one."""
+) -> RotatE | list[Path] | None:
+    """The authors' checkpoint if the setting names one, else our own of the same seed if it needs any."""
     experiment = bench.experiment(dataset)
-    own = experiment.embedding_from(text)
-    if own is not None:
-        return run_rotate(bench, dataset, own, seed, progress) / "embedding"
+    own = experiment.embeddings_from(text)
+    if own:
+        return [run_embedding(bench, dataset, one, seed, progress) / "embedding" for one in own]
     if text not in experiment.checkpoints:
         return None
     folder = bench.data / experiment.checkpoints[text]
@@ -84,11 +85,11 @@ def embedding_for(
     return load_authors_checkpoint(folder, bench.load(dataset).vocab, *names)
 
 
-def run_rotate(bench: Bench, dataset: str, text: str, seed: int, progress: Progress) -> Path:
-    """Train and evaluate RotatE alone."""
+def run_embedding(bench: Bench, dataset: str, text: str, seed: int, progress: Progress) -> Path:
+    """Train and evaluate an embedding alone."""
     experiment, folder = bench.experiment(dataset), bench.folder(dataset, text, seed)
     seen, whole = bench.load(dataset, text), bench.load(dataset)
-    embedding = RotatE.fit(seen, experiment.rotate(text, seen, seed), folder / "embedding", progress)
+    embedding = fit(seen, experiment.training(text, seen, seed), folder / "embedding", progress)
     for split, evidence in experiment.evaluations(text):
         if not has_report(folder, evaluation_name(split, evidence)):
             keep(folder, measure(embedding, seen, whole, split, evidence), seen)

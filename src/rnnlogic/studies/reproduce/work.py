@@ -53,8 +53,9 @@ class Work(NamedTuple):
         if self.setting in PYKEEN:  # seed 0 chooses the settings for all seeds
             return [self._replace(seed=0)] if self.seed else []
         experiment = bench.experiment(self.dataset)
-        before = (experiment.rules_from(self.setting), experiment.embedding_from(self.setting))
-        return [Work(self.dataset, setting, self.seed) for setting in before if setting is not None]
+        rules = experiment.rules_from(self.setting)
+        before = [*filter(None, [rules]), *experiment.embeddings_from(self.setting)]
+        return [Work(self.dataset, setting, self.seed) for setting in before]
 
     def perform(self, bench: Bench, progress: Progress) -> None:
         """Do the work; what is already finished is kept."""
