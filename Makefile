@@ -10,8 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 # The authors' splits lie beside the repository where we develop; elsewhere set DATA or RNNLOGIC_DATA.
 DATA ?= $(if $(RNNLOGIC_DATA),$(RNNLOGIC_DATA),../shared/data)
-# Bytecode is made as modules are used: of all of torch, sympy and ray it takes longer than it saves.
-PIP_INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 MINUTES ?= 30
 
