@@ -24,7 +24,7 @@ test: .venv/installed-dev browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The tests of the explorer need a browser and skip without one; CI gets Debian's where it may.
 browser:
