@@ -73,4 +73,5 @@ def positions_of(
         for c in range(ptr[question[i]], ptr[question[i] + 1]):
             if entity[c] == wanted[i]:
                 found[i] = c
+                break
     return found
