@@ -80,7 +80,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
     left = rules.filter(kept)
     move = Move(
         kept,
-        RuleSet(ids[left.heads], left.body_ptr, body[np.repeat(kept, rules.lengths)]),
+        RuleSet(ids[left.heads], left.body_ptr, body[np.repeat(kept, rules.lengths)], left.trust),
         ids,
         target.vocab.num_relations,
     )

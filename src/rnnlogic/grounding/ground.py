@@ -24,6 +24,7 @@ from rnnlogic.grounding.candidates import Candidates, Scored
 from rnnlogic.grounding.evidence.constant_rules import ConstantRules
 from rnnlogic.grounding.evidence.counting.kernels import Items
 from rnnlogic.grounding.evidence.source import Source, Walked, find_items
+from rnnlogic.grounding.evidence.surest import SUREST, Surest, strengths
 from rnnlogic.grounding.features import FEATURE_CODES
 from rnnlogic.grounding.sampling import kernels as sampled
 from rnnlogic.grounding.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
@@ -118,6 +119,7 @@ class _Ready(NamedTuple):
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
     evidence: Source | None  # named evidence, if any of the rules is
     constants: ConstantRules | None  # rules with constants, if there are any
+    surest: Surest | None  # the most trusted rule, if that is evidence of its own
 
 
 class Batch(NamedTuple):
@@ -216,15 +218,18 @@ class Grounder:
         named, with_constants = self.rules.are_evidence[ids], self.rules.have_constants[ids]
         places = np.flatnonzero(~(named | with_constants))
         chains = self.rules.steps(ids[places])
-        trie, source, constants = build_trie(chains), None, None
-        if named.any():
-            of_kind = {self.rules[int(ids[i])].body[0]: int(i) for i in np.flatnonzero(named)}
+        trie, source, constants, surest = build_trie(chains), None, None, None
+        of_kind = {self.rules[int(ids[i])].body[0]: int(i) for i in np.flatnonzero(named)}
+        if (place := of_kind.pop(SUREST, None)) is not None:
+            surest = Surest(strengths(self.rules, ids), place)
+        if of_kind:
             source = Source.of(self.graph, self._found_items(), relation, of_kind)
         if with_constants.any():
             own = np.flatnonzero(with_constants)
             stated = [self.rules[int(i)].body for i in ids[own]]
             constants = ConstantRules.of(self.graph, self._found_items(), relation, stated, own)
-        return _Ready(ids, trie, places[trie.body], _count_dtype(self.graph, chains), source, constants)
+        dtype = _count_dtype(self.graph, chains)
+        return _Ready(ids, trie, places[trie.body], dtype, source, constants, surest)
 
     def _found_items(self) -> Items:
         self._items = self._items or find_items(self.graph)
@@ -258,7 +263,7 @@ class Grounder:
     def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
         check_time()
-        ids, trie, place, dtype, evidence, constants = self.ready(batch.relation)
+        ids, trie, place, dtype, evidence, constants, surest = self.ready(batch.relation)
         if self.budget is not None:
             entity, count, ptr, cuts = self._count_within(batch, trie, self.budget)
         else:
@@ -276,6 +281,8 @@ class Grounder:
             found = more
         if evidence is not None:
             found = evidence.added(self.graph, found, *asked)
+        if surest is not None:
+            found = surest.added(found, len(batch.heads), self.graph.num_entities)
         place, ptr, entity, count = found
         queries, entities = (batch.positions, batch.heads), self.graph.num_entities
         return [Grounding(batch.relation, *queries, ids, place, ptr, entity, count, entities, cuts)]

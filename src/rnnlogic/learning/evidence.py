@@ -56,6 +56,7 @@ WAYS: dict[bool | str, str] = {
     False: "",
 }
 OFF = {"negative_evidence": "off", "constant_rules": 0}
+SUREST = "surest"  # a choice of its own: it sums up chains
 
 
 def evidence_rules(graph: Graph, config: Config, banned: Banned, constants: RuleSet) -> RuleSet:
@@ -75,6 +76,8 @@ def with_evidence(
     """
     if not predictor.uses_evidence:
         return task, np.arange(len(task.rules))
+    if not predictor.uses_constants:
+        task = replace(task, config=_without(task.config, (SUREST,)))
     graph, wanted = task.dataset.graph("train"), task.config.evidence.constant_rules
     constants = NO_RULES
     if wanted and predictor.uses_constants:
@@ -149,7 +152,7 @@ def chosen_config(
     if not axes:
         return config
     if not len(task.dataset.valid):
-        return _without(config, ALL) if is_open else config
+        return _without(config, (*ALL, SUREST)) if is_open else config
     task.progress("choice", 0, 1)
     budget = task.budget.share(SHARE)
     trial = _trial(replace(task, budget=budget), predictor, banned, constants, rank)
@@ -160,7 +163,7 @@ def chosen_config(
             config = _best(trial, [changed(config, values) for values in axis], tried)
     except TimeIsUp:
         if is_open:
-            chains = _without(config, ALL)
+            chains = _without(config, (*ALL, SUREST))
             is_tried = {_name(chains), _name(config)} <= set(tried)
             config = _preferred([chains, config], tried) if is_tried else chains
         budget.cut("choice", f"not all was tried: {_name(config)}")
@@ -181,8 +184,10 @@ def _axes(config: Config) -> list[list[Values]]:
     if choice.lengths:
         shorter = {length for length in choice.lengths if length < config.max_length}
         axes.append([{"max_length": length} for length in (config.max_length, *sorted(shorter)[::-1])])
+    if choice.evidence and evidence.surest:
+        axes.append([{"evidence": {SUREST: is_on}} for is_on in (False, True)])
     if choice.evidence and evidence.switches:
-        kinds = evidence.model_dump()
+        kinds = evidence.model_dump(exclude={SUREST})
         fewer = (*RULES_FIRST, *FEWER[1:]) if evidence.constant_rules else FEWER
         axes.append([{"evidence": kinds | _off(off)} for off in fewer])
     return axes

@@ -12,6 +12,7 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Feature
 from rnnlogic.config import Config, changed
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.grounding.evidence.surest import are_surest
 from rnnlogic.predictors.table import entry
 from rnnlogic.rules.patterns import Banned, parse_pinned
 from rnnlogic.rules.rule import format_rule
@@ -43,15 +44,15 @@ class Edits(NamedTuple):
     constants: RuleSet = NO_RULES  # pinned rules with constants, which no generator writes
 
     def for_predictor(self, uses_constants: bool) -> Edits:
-        """Without rules with constants, if the predictor cannot use them."""
-        has_any = self.pinned.have_constants.any() or len(self.constants)
-        if uses_constants or not has_any:
+        """Without rules with constants and the most trusted rule, if the predictor cannot use them."""
+        pinned = self.pinned
+        left_out = pinned.have_constants | are_surest(pinned, np.arange(len(pinned)))
+        if uses_constants or not (left_out.any() or len(self.constants)):
             return self
-        kept = ~self.pinned.have_constants
-        if not kept.any() and not len(self.constants):
+        if left_out.all() and not len(self.constants):
             raise RuleError("all given rules have constants, which only the variant rnnlogic uses")
-        weights = None if self.weights is None else self.weights[kept]
-        return self._replace(pinned=self.pinned.filter(kept), weights=weights, constants=NO_RULES)
+        weights = None if self.weights is None else self.weights[~left_out]
+        return self._replace(pinned=pinned.filter(~left_out), weights=weights, constants=NO_RULES)
 
     def with_pinned(
         self, rules: RuleSet, log_prob: NDArray[np.float64], log_prob_of: LogProb

@@ -43,7 +43,7 @@ from rnnlogic.learning.result import (
 )
 from rnnlogic.learning.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head, mine_rules
-from rnnlogic.mining.statistics import rule_statistics, training_queries
+from rnnlogic.mining.statistics import rule_statistics, training_queries, trust_of
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
@@ -150,29 +150,41 @@ class _Job:
 
     def learned(self, rules: RuleSet, log_prior: NDArray[np.float64]) -> Learned:
         """A predictor fitted on rules, and figures of those it uses."""
-        config, graph = self.config, self.dataset.graph("train")
+        figures = self.figures(rules)
+        rules = rules.trusted(trust_of(*figures))
         task = self.task(rules)
-        if config.generate:
+        if self.config.generate:
             rank = np.where(self.edits.pinned.find(rules) >= 0, np.nan, log_prior)
             task, kept = with_evidence(task, self.predictor, self.edits.banned, rank)
             task = replace(task, rules=task.rules | self.edits.constants)
             log_prior = np.append(log_prior[kept], np.full(len(task.rules) - len(kept), np.nan))
-        started, rules = time.perf_counter(), task.rules
-        predictor = self.predictor.fit(task)
-        self.note("weights", started, rules=len(rules))
-        used = predictor.rules
-        places = rules.find(used)
-        queries = training_queries(graph, config.mine.queries_per_relation, config.seed)
-        tick = partial(self.progress, "rule figures")
         started = time.perf_counter()
-        bodies = np.flatnonzero(~used.are_evidence)  # how often named evidence is right says little of it
-        time_left = self.budget.share(COMPACT / 2)
-        statistics = rule_statistics(graph, used[bodies], queries, self.threads, tick, time_left)
-        if cut := cuts_in_words(statistics.cuts):
-            self.note("rule figures", started, budget=cut)
-        support, confidence = np.zeros(len(used), np.int64), np.zeros(len(used))
-        support[bodies], confidence[bodies] = statistics.support, statistics.confidence
-        return Learned(predictor, log_prior[places], support, confidence)
+        predictor = self.predictor.fit(task)
+        self.note("weights", started, rules=len(task.rules))
+        used = predictor.rules
+        places, known = task.rules.find(used), rules.find(used)
+        new = np.flatnonzero(known < 0)
+        support, confidence = (
+            np.append(*columns) for columns in zip(figures, self.figures(used[new]), strict=True)
+        )
+        known[new] = len(rules) + np.arange(len(new))
+        return Learned(predictor, log_prior[places], support[known], confidence[known])
+
+    def figures(self, rules: RuleSet) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Support and confidence of rules [n]; 0 for named evidence, as being right says little of it."""
+        graph, config = self.dataset.graph("train"), self.config
+        support, confidence = np.zeros(len(rules), np.int64), np.zeros(len(rules))
+        bodies = np.flatnonzero(~rules.are_evidence)
+        if len(bodies):
+            started, tick = time.perf_counter(), partial(self.progress, "rule figures")
+            number = config.final.figures_queries or config.mine.queries_per_relation
+            queries = training_queries(graph, number, config.seed)
+            time_left = self.budget.share(COMPACT / 2)
+            statistics = rule_statistics(graph, rules[bodies], queries, self.threads, tick, time_left)
+            if cut := cuts_in_words(statistics.cuts):
+                self.note("rule figures", started, budget=cut)
+            support[bodies], confidence[bodies] = statistics.support, statistics.confidence
+        return support, confidence
 
     def task(self, rules: RuleSet) -> Task:
         """What the predictor learns from."""

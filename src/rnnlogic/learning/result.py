@@ -15,6 +15,7 @@ from rnnlogic.base.budget import Budget
 from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.evaluation.evaluate import Scorer
+from rnnlogic.mining.statistics import trust_of
 from rnnlogic.predictors.base import Predictor, predictor_class
 from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 
@@ -120,4 +121,5 @@ def unpack_learned(
     """The inverse of `pack_learned`."""
     figures = {name: arrays[name] for name in FIGURES}
     kind = predictor_class(config.variant)
-    return Learned(kind.unpack(arrays, unpack_rules(arrays), config, embedding), **figures)
+    rules = unpack_rules(arrays).trusted(trust_of(figures["support"], figures["confidence"]))
+    return Learned(kind.unpack(arrays, rules, config, embedding), **figures)

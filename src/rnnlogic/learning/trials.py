@@ -7,7 +7,7 @@ ranked by that part of theirs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ from rnnlogic.evaluation.kernels import rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.grounding.candidates import Candidates
+from rnnlogic.grounding.evidence.surest import are_surest, strengths
+from rnnlogic.grounding.evidence.trust.kernels import largest_by_candidate
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.predictors.base import Task
@@ -56,6 +58,8 @@ class _Shared(NamedTuple):
     reaching: Mask  # [rules] which make candidates
     known: KnownAnswers
     named: Mask  # [rules] which are named evidence
+    surest: Mask  # [rules] which are about the most trusted rule
+    strength: NDArray[np.float32]  # [rules] what each counts if it is that one
 
 
 @dataclass(eq=False)
@@ -98,7 +102,9 @@ class Trials:
         config = self.task.config
         settings = config.predictor.model_copy(update={"candidates_per_query": self.candidates})
         job = Job(self._grounder, settings, config.seed, self.values, None)
-        shared = _Shared(job, variants, self._reaching, self._known, self.values.rules.are_evidence)
+        rules, ids = self.values.rules, np.arange(len(self.values.rules))
+        kinds = rules.are_evidence, are_surest(rules, ids), strengths(rules, ids)
+        shared = _Shared(job, variants, self._reaching, self._known, *kinds)
         units, found, parts = self._units(hides), self._problems.get(hides), []
         held: dict[int, Candidates] = {}
         with one_blas_thread():
@@ -140,11 +146,25 @@ def _learned(shared: _Shared, variant: Variant, problem: Candidates | None) -> W
     """psi [rules] of a variant for one relation, 0 for rules that it does not keep."""
     job, psi = shared.job, np.zeros(len(variant.kept))
     if problem is not None:
-        own = only(problem, variant.kept[problem.ids], shared.reaching[problem.ids])
+        known = _looked_again(shared, problem, variant.kept)
+        own = only(known, variant.kept[problem.ids], shared.reaching[problem.ids])
         rng = np.random.default_rng([job.seed, problem.relation])
         is_named = shared.named[own.ids]
         psi[own.ids] = weights_of(own, variant.settings, rng, is_named)[0]
     return psi
+
+
+def _looked_again(shared: _Shared, found: Candidates, kept: Mask) -> Candidates:
+    """Examples where the most trusted rule is one of those kept [rules]."""
+    is_surest = shared.surest[found.ids]
+    if not is_surest.any():
+        return found
+    strength = np.where(kept, shared.strength, np.float32(0))[found.ids]
+    largest = largest_by_candidate(found.candidate_ptr, found.rule, strength)
+    changed = np.flatnonzero(is_surest[found.rule])
+    value = found.value.copy()
+    value[changed] = largest[np.searchsorted(found.candidate_ptr, changed, side="right") - 1]
+    return replace(found, value=value)
 
 
 def _ranked(shared: _Shared, asked: Queries, learned: list[Weights]) -> NDArray[np.float64]:
@@ -155,14 +175,15 @@ def _ranked(shared: _Shared, asked: Queries, learned: list[Weights]) -> NDArray[
     for part in grounder.candidates(heads, int(asked[0, 1])):
         valued = part.valued(values.examples(part))
         for scores, psi, variant in zip(found, learned, shared.variants, strict=True):
-            scores.append(_scores(valued, psi, variant.kept, shared.reaching))
+            own = _looked_again(shared, valued, variant.kept)
+            scores.append(_scores(own, psi, variant.kept, shared.reaching))
     rows, known = shared.known.pairs(*np.ascontiguousarray(asked[:, :2].T))
     ptr = np.searchsorted(rows, np.arange(len(asked) + 1)).astype(np.int64)
     answers, others = np.ascontiguousarray(asked[:, 2]), known.astype(np.int32, copy=False)
     told, size = question.astype(np.int64), grounder.graph.num_entities
     ranks = []
-    for own in found:
-        starts, entity, value = _in_order(own, len(heads))
+    for parts in found:
+        starts, entity, value = _in_order(parts, len(heads))
         ranks.append(Ranks(*rank_candidates(starts, entity, value, told, answers, ptr, others, size)))
     return np.stack([query_metrics(one)["mrr"] for one in ranks])
 

@@ -18,6 +18,7 @@ from rnnlogic.rules.ruleset import RuleSet
 
 FIRST = 16  # queries of each relation in the first pass under a budget
 STRIDE = 7919  # a prime
+UNSEEN = 5.0  # wrong results that every rule is taken to have besides those seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,17 @@ class RuleStatistics:
         """The statistics of some of the rules."""
         looked_at = None if self.looked_at is None else self.looked_at[chosen]
         return RuleStatistics(self.support[chosen], self.wrong[chosen], looked_at, self.cuts)
+
+
+def trust_of(support: NDArray[np.int64], confidence: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far each rule [n] is trusted: its confidence with one right result less and five wrong ones more.
+
+    So the fact that a training query asks about is not what makes its rules trusted.
+    """
+    wrong = support * (1 / np.where(confidence > 0, confidence, 1.0) - 1)
+    others = np.maximum(support - 1, 0)
+    trust: NDArray[np.float64] = others / (others + wrong + UNSEEN)
+    return trust
 
 
 def training_queries(graph: Graph, per_relation: int | None, seed: int) -> Queries:

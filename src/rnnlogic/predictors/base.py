@@ -135,7 +135,7 @@ class Predictor(AnswerScorer):
     """A fitted predictor. Its fields are what it has learned."""
 
     uses_evidence: ClassVar[bool] = False  # whether rules may be named evidence
-    uses_constants: ClassVar[bool] = False  # whether rules may have constants
+    uses_constants: ClassVar[bool] = False  # whether rules may have constants, or stand for the most trusted
     rules: RuleSet
     weights: Weights  # one number per rule, by which people sort them
     feature: Feature

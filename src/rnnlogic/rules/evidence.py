@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from rnnlogic.rules.constants import CONSTANT
 
 MARK = "@"  # begins a name in the text of a rule
-Switch = Literal["negative_evidence", "prior", "constants"]  # the setting that adds it
+Switch = Literal["negative_evidence", "prior", "constants", "surest"]  # the setting that adds it
 
 
 class Named(NamedTuple):
@@ -34,7 +34,9 @@ KINDS = (
     Named("kinds_of_head", "constants", "more that is true of X goes with Y"),
     Named("kind_of_answer", "constants", "what is true of Y goes with X"),
     Named("kinds_of_answer", "constants", "more that is true of Y goes with X"),
+    Named("surest", "surest", "a rule that is often right leads from X to Y"),
 )
+SPEAKS_ONLY = {"negative_evidence", "surest"}  # switches of what only speaks about answers found otherwise
 IDS = {kind.name: FIRST - place for place, kind in enumerate(KINDS)}
 
 
@@ -49,9 +51,9 @@ def is_evidence(body: tuple[int, ...]) -> bool:
 
 
 def makes_candidates(body: tuple[int, ...]) -> bool:
-    """Whether a body reaches answers by itself; what is linked only speaks about answers found otherwise."""
+    """Whether a body reaches answers by itself."""
     kind = kind_of(body[0]) if is_evidence(body) else None
-    return kind is None or kind.switch != "negative_evidence"
+    return kind is None or kind.switch not in SPEAKS_ONLY
 
 
 def ids_of(switches: set[str]) -> list[int]:

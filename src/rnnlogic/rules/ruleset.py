@@ -30,20 +30,27 @@ RULE_ARRAYS: Declaration = {  # what `pack_rules` gives
 class RuleSet:
     """Immutable sequence of distinct rules; only the first of repeated rules is kept.
 
-    Rule i is `heads[i] <- body[body_ptr[i]:body_ptr[i + 1]]`.
+    Rule i is `heads[i] <- body[body_ptr[i]:body_ptr[i + 1]]`. How far each is trusted goes along with it, but
+    is no part of what the rules are: sets with the same rules are equal.
     """
 
     heads: NDArray[np.int32]  # [n]
     body_ptr: NDArray[np.int64]  # [n+1]
     body: NDArray[np.int32]  # [total body length]
+    trust: NDArray[np.float32]  # [n] 0 to 1; 0 where nothing was counted
 
     def __init__(
-        self, heads: NDArray[np.int32], body_ptr: NDArray[np.int64], body: NDArray[np.int32]
+        self,
+        heads: NDArray[np.int32],
+        body_ptr: NDArray[np.int64],
+        body: NDArray[np.int32],
+        trust: NDArray[np.float32] | None = None,
     ) -> None:
         """For internal use, with columns of distinct rules; otherwise call `from_rules` or `from_text`."""
-        for array in (heads, body_ptr, body):
-            array.setflags(write=False)
         self.heads, self.body_ptr, self.body = heads, body_ptr, body
+        self.trust = np.zeros(len(heads), np.float32) if trust is None else trust
+        for array in (*self._columns, self.trust):
+            array.setflags(write=False)
 
     @classmethod
     def from_rules(cls, rules: Iterable[Rule]) -> RuleSet:
@@ -64,8 +71,10 @@ class RuleSet:
         """The rules of sets that have none in common, one after another; much faster than `|`."""
         kept = [cls.from_rules([]), *parts]
         lengths = np.concatenate([part.lengths for part in kept])
-        heads, body = (np.concatenate([getattr(part, name) for part in kept]) for name in ("heads", "body"))
-        return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body)
+        heads, body, trust = (
+            np.concatenate([getattr(part, name) for part in kept]) for name in ("heads", "body", "trust")
+        )
+        return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body, trust)
 
     @classmethod
     def from_steps(cls, heads: NDArray[np.integer], steps: NDArray[np.integer]) -> RuleSet:
@@ -110,7 +119,8 @@ class RuleSet:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RuleSet) and all(
-            np.array_equal(mine, theirs) for mine, theirs in zip(self._columns, other._columns, strict=True)
+            np.array_equal(getattr(self, name), getattr(other, name))
+            for name in ("heads", "body_ptr", "body")
         )
 
     def __hash__(self) -> int:
@@ -199,6 +209,10 @@ class RuleSet:
         """Which rules [n] have constants."""
         return np.asarray(self.atoms < self.lengths)
 
+    def trusted(self, trust: ArrayLike) -> RuleSet:
+        """The same rules, each trusted so far [n]."""
+        return RuleSet(*self._columns, np.asarray(trust, np.float32).copy())
+
     def without_trivial(self) -> RuleSet:
         """All rules except r <- r."""
         trivial = self.lengths == 1
@@ -210,7 +224,8 @@ class RuleSet:
         lengths = self.lengths[ids]
         body_ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
         within = np.arange(body_ptr[-1]) - np.repeat(body_ptr[:-1], lengths)
-        return RuleSet(self.heads[ids], body_ptr, self.body[np.repeat(self.body_ptr[ids], lengths) + within])
+        body = self.body[np.repeat(self.body_ptr[ids], lengths) + within]
+        return RuleSet(self.heads[ids], body_ptr, body, self.trust[ids])
 
     def _rows(self, width: int) -> NDArray[np.void]:
         """Each rule [n] as one value: its head and its body, filled up to a width."""
@@ -218,7 +233,7 @@ class RuleSet:
         return np.ascontiguousarray(rows, np.int32).view(np.dtype((np.void, 4 * width))).ravel()
 
     @property
-    def _columns(self) -> tuple[NDArray[np.integer], ...]:
+    def _columns(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
         return self.heads, self.body_ptr, self.body
 
     @cached_property

@@ -27,6 +27,7 @@ class Family(StrEnum):
     linked = "what is linked already"
     often = "what is often an answer"
     kind = "what is true of X or Y goes with the other"
+    surest = "a rule that is often right"
     embedding = "the embedding says so"
 
 
@@ -34,6 +35,7 @@ _OF_EVIDENCE: dict[str, Family] = {
     "negative_evidence": Family.linked,
     "prior": Family.often,
     "constants": Family.kind,
+    "surest": Family.surest,
 }
 
 
@@ -86,6 +88,7 @@ def sentence(family: Family, question: Question, vocab: Vocab, is_against: bool 
         Family.linked: f"how {head} and {tail} are linked already",
         Family.often: f"how often {tail} is an answer of {relation}",
         Family.kind: f"what else is true of {head} and of {tail} goes with the other",
+        Family.surest: f"a rule that is often right leads from {head} to {tail}",
         Family.embedding: f"the embedding itself {verb} that {said(head, tail)}",
     }
     return _capital(sentences[family])

@@ -24,6 +24,7 @@ class EvidenceSettings(Settings):
         description="Rules with constants that have weights of their own, for each relation and direction",
     )
     prior: bool = Field(False, description="How often an entity is an answer of the relation")
+    surest: bool = Field(False, description="How far the most trusted chain to an answer is trusted")
 
     @field_validator("negative_evidence", mode="before")
     @classmethod
@@ -38,5 +39,6 @@ class EvidenceSettings(Settings):
             "constants": self.constants,
             "constant_rules": self.constant_rules > 0,
             "prior": self.prior,
+            "surest": self.surest,
         }
         return {name for name, is_wanted in wanted.items() if is_wanted}

@@ -26,6 +26,22 @@ class Walked(NamedTuple):
     entity: NDArray[np.int32]  # [n]
     counts: NDArray[Any]  # [n] walks; values of named evidence as negative numbers
 
+    def followed_by(
+        self,
+        place: NDArray[np.int64],
+        sizes: NDArray[np.int64],
+        entity: NDArray[np.int32],
+        value: NDArray[np.float32],
+    ) -> Walked:
+        """What is reached, then named evidence: sizes [k*q] of its results, their entities and values."""
+        dtype = np.float32 if self.counts.max(initial=0) < 1 << 24 else np.float64
+        return Walked(
+            np.append(self.place, place),
+            np.append(self.ptr, self.ptr[-1] + np.cumsum(sizes)),
+            np.append(self.entity, entity),
+            np.append(self.counts.astype(dtype), np.negative(value, dtype=dtype)),
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class Source:
@@ -62,11 +78,5 @@ class Source:
             walked.ptr,
             graph.num_entities,
         )
-        dtype = np.float32 if walked.counts.max(initial=0) < 1 << 24 else np.float64
         sizes = np.diff(ptr).reshape(KINDS, len(heads))[self.wanted].ravel()
-        return Walked(
-            np.append(walked.place, self.place),
-            np.append(walked.ptr, walked.ptr[-1] + np.cumsum(sizes)),
-            np.append(walked.entity, entity),
-            np.append(walked.counts.astype(dtype), np.negative(value, dtype=dtype)),
-        )
+        return walked.followed_by(self.place, sizes, entity, value)

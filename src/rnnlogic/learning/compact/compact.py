@@ -12,10 +12,11 @@ from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.learning.compact.fit import Fit, first_rules, shrink
+from rnnlogic.learning.compact.fit import Fit, Sparse, first_rules, shrink
 from rnnlogic.learning.compact.ground import grounded_heads, reach_hashes
 from rnnlogic.learning.compact.levels import Level, chosen_level, frontier, full_level, model_at
 from rnnlogic.learning.compact.questions import imitation, questions, without_twins
+from rnnlogic.learning.compact.surest import surest_of
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.learning.compact.validation import judged
 from rnnlogic.mining.statistics import rule_statistics
@@ -95,7 +96,7 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     teacher, grounder, chains = shared
     settings = teacher.settings
     ids = teacher.rules.by_head(relation)
-    is_pinned = teacher.pinned[ids]
+    is_pinned, surest = teacher.pinned[ids], surest_of(teacher.rules, ids)
     if not len(ids) or not len(teacher.graph.edges(relation)[0]):
         return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))
     heads, hidden, asked = questions(teacher, relation)
@@ -103,6 +104,8 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
     is_hidden = bool((hidden >= 0).any())
     is_new = unlike_others(teacher, chains, relation, grounded, is_hidden)
+    if surest is not None:  # it is what others make it, so it joins a model once these are chosen
+        is_new[surest.place] = is_pinned[surest.place] = False
     problem = imitation(teacher, asked, grounded)
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
     pinned = np.flatnonzero(is_pinned)
@@ -114,12 +117,18 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     first = np.flatnonzero(weights)
     allowed[first] = with_support(teacher, relation, ids[first])
     weights[~allowed] = 0.0
-    models = unchanged(teacher, ids[allowed | is_pinned])
+    few = allowed | is_pinned
+    if surest is not None:
+        few[surest.place] = True
+    models, spare = unchanged(teacher, ids[few]), int(surest is not None)
     size = np.sqrt(len(teacher.graph.edges(relation)[0]))
-    for active, now, saved in shrink(problem, weights, np.flatnonzero(allowed), settings, fit):
+    for active, now, saved in shrink(problem, weights, np.flatnonzero(allowed), settings, fit, spare):
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
-        models.append(Model(ids[active], now, price))
+        model = Sparse(active, now)
+        if surest is not None and (settings.rules is None or len(active) < settings.rules):
+            model = surest.joined(problem, model, fit)
+        models.append(Model(ids[model.active], model.weights, price))
     is_all = not is_hidden and teacher.graph.num_entities <= settings.candidates_per_query
     return judged(teacher, grounder, relation, models, grounded if is_all else None)
 

@@ -207,14 +207,18 @@ def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit)
 
 
 def shrink(
-    problem: Imitation, weights: Floats, allowed: Ids, settings: CompactSettings, fit: Fit
+    problem: Imitation, weights: Floats, allowed: Ids, settings: CompactSettings, fit: Fit, spare: int = 0
 ) -> Iterator[tuple[Ids, Floats, Floats]]:
-    """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k]."""
+    """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k].
+
+    All sizes that a path stops at leave room for `spare` more rules.
+    """
     seen = np.union1d(np.flatnonzero(weights), fit.pinned)
     model = Sparse(seen, weights[seen])
     pool = Pool(np.arange(len(weights)), problem, fit, allowed)
     is_pooled = False
-    wanted = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
+    levels = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
+    wanted = [max(size - spare, 1) for size in levels]
     for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
         model = dropped(pool.problem, model, size, pool.fit)
         if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:

@@ -11,9 +11,11 @@ from rnnlogic.base.types import Queries
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.learning.compact.fit import Sparse
 from rnnlogic.learning.compact.ground import grounded_heads, known_candidates, query_of
 from rnnlogic.learning.compact.kernels import mark_reached, rank_queries
 from rnnlogic.learning.compact.solving.kernels import add_scores
+from rnnlogic.learning.compact.surest import Surest, surest_of
 from rnnlogic.learning.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.rules.evidence import makes_candidates
 
@@ -47,7 +49,8 @@ def judged(
     reaching = np.zeros(len(columns), bool)
     for i in np.flatnonzero(np.isin(columns, ids[used])):
         reaching[i] = makes_candidates(teacher.rules[int(columns[i])].body)
-    scored = [_scored(grounded, columns, model, reaching) for model in models]
+    surest = surest_of(teacher.rules, columns)
+    scored = [_scored(grounded, columns, model, reaching, surest) for model in models]
     full, *reciprocal = judge.reciprocal_ranks(
         [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
     )
@@ -68,15 +71,18 @@ def _place_of(heads: NDArray[np.int32], wanted: NDArray[np.int32]) -> Ids:
     return order[np.searchsorted(heads[order], wanted)]
 
 
-def _scored(grounded: Grounded, ids: Ids, model: Model, reaching: NDArray[np.bool_]) -> _Scored:
+def _scored(
+    grounded: Grounded, ids: Ids, model: Model, reaching: NDArray[np.bool_], surest: Surest | None
+) -> _Scored:
     """Scores [c] by a model, and which candidates [c] it reaches; ids: the rules of the columns.
 
     `reaching` [ids] says which rules make candidates.
     """
-    active = np.searchsorted(ids, model.rules)
-    scores = grounded.rest.copy()
-    add_scores(*grounded.columns, active, model.weights, scores)
-    active = active[reaching[active]]
+    found, scores = Sparse(np.searchsorted(ids, model.rules), model.weights), grounded.rest.copy()
+    if surest is not None:
+        found = surest.score(grounded.columns, found, scores)
+    add_scores(*grounded.columns, *found, scores)
+    active = found.active[reaching[found.active]]
     return scores, mark_reached(grounded.columns.ptr, grounded.columns.candidate, active, len(scores))
 
 

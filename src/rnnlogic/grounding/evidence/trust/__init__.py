@@ -1,0 +1,1 @@
+"""The most trusted rule that reaches a candidate."""

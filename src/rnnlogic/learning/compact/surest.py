@@ -1,0 +1,59 @@
+"""The most trusted rule as evidence of a compact model: it is one of the rules that the model has."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.grounding.evidence.surest import are_surest, strengths
+from rnnlogic.grounding.evidence.trust.kernels import largest_by_column
+from rnnlogic.learning.compact.fit import Fit, Sparse, fitted, of_columns
+from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
+from rnnlogic.rules.ruleset import RuleSet
+
+
+class Surest(NamedTuple):
+    """Where the evidence stands among some rules, and what each of them counts if it is the most trusted."""
+
+    place: int
+    strength: NDArray[np.float32]  # [rules]
+
+    def values(self, columns: Columns, active: Ids, size: int) -> NDArray[np.float32]:
+        """What the most trusted of the active rules counts for each candidate [size]."""
+        return largest_by_column(columns.ptr, columns.candidate, active, self.strength[active], size)
+
+    def joined(self, problem: Imitation, model: Sparse, fit: Fit) -> Sparse:
+        """A model fitted anew together with this evidence; without it where it gets no weight."""
+        active, everything = model.active, np.arange(len(model.active))
+        small = of_columns(problem, active)
+        values = Surest(0, self.strength[active]).values(small.columns, everything, len(small.target))
+        reached = np.flatnonzero(values)
+        ptr, candidate, value = small.columns
+        columns = Columns(
+            np.append(ptr, ptr[-1] + len(reached)),
+            np.append(candidate, reached.astype(np.int32)),
+            np.append(value, values[reached]),
+        )
+        both, start = np.append(active, self.place), np.append(model.weights, 0.0)
+        told = np.append(everything, len(active)), start, fit.penalty[both], fit
+        weights = fitted(small._replace(columns=columns), *told)
+        kept = (weights != 0) | np.isin(both, fit.pinned)
+        order = np.argsort(both[kept])
+        return Sparse(both[kept][order], weights[kept][order])
+
+    def score(self, columns: Columns, model: Sparse, scores: Floats) -> Sparse:
+        """Add to scores [c] what this evidence says in a model; the model without it."""
+        is_other = model.active != self.place
+        others = Sparse(model.active[is_other], model.weights[is_other])
+        if not is_other.all():
+            values = self.values(columns, others.active, len(scores))
+            scores += model.weights[~is_other][0] * values
+        return others
+
+
+def surest_of(rules: RuleSet, ids: Ids) -> Surest | None:
+    """The most trusted of the rules with these ids, if that is evidence among them."""
+    place = np.flatnonzero(are_surest(rules, ids))
+    return Surest(int(place[0]), strengths(rules, ids)) if len(place) else None
