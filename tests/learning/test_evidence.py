@@ -97,6 +97,7 @@ def test_explanations_with_evidence_sum_to_the_score(fitted):
     for h, r, t in model.dataset.train[:20].tolist():
         one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
         if math.isfinite(one.score):
+            if one.contributions:
             assert math.fsum(rule.contribution for rule in one.contributions) == pytest.approx(one.score)
             told += [line for rule in one.contributions for line in rule.because]
             assert "\n".join(one.lines(everything=True))
@@ -237,6 +238,24 @@ def test_rules_with_constants_are_rules_like_others(fitted):
     assert all(parse_rule(rule.text, vocab) in rules for rule in shown)
     lines = (run / "rules.txt").read_text()
     assert all(rule.text in lines for rule in shown)
+
+
+def test_what_the_most_trusted_rule_adds_is_shown_with_that_rule(fitted):
+    model, _ = fitted
+    vocab, rules, shown = model.dataset.vocab, model.learned.rules, 0
+    for h, r, t in model.dataset.valid.tolist():
+        one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
+        if one.contributions:
+            assert math.fsum(rule.contribution for rule in one.contributions) == pytest.approx(one.score)
+        assert not any(rule.chain.body == (IDS["surest"],) for rule in one.contributions)
+        told = [rule for rule in one.contributions if any("most trusted" in line for line in rule.because)]
+        trust = {rule.chain: rules.trust[rules.index(rule.chain)] for rule in one.contributions}
+        chains = [rule.chain for rule in one.contributions if not has_constants(rule.chain.body)]
+        if told:
+            assert trust[told[0].chain] == max(trust[chain] for chain in chains) > 0
+            assert "most trusted" in "\n".join(one.lines(everything=True))
+        shown += len(told)
+    assert shown
 
 
 def test_facts_of_rules_with_constants_are_shown(fitted):

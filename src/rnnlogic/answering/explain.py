@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rnnlogic.answering.explaining.comparison import Comparison
 from rnnlogic.answering.explaining.dependence import depends_on
@@ -19,11 +18,9 @@ from rnnlogic.answering.explaining.walks import facts_of, labelled_facts, named_
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.grounding.evidence.constants import constant_rules
-from rnnlogic.grounding.evidence.surest import strengths
 from rnnlogic.predictors.base import AnswerScorer, Contributions
 from rnnlogic.rules.evidence import is_evidence, kind_of
 from rnnlogic.rules.rule import Rule, format_constants, format_rule
-from rnnlogic.rules.ruleset import RuleSet
 
 __all__ = [
     "DETAILED",
@@ -137,18 +134,17 @@ def _contributions(
     for i in np.argsort(-np.abs(parts.values), kind="stable"):
         rule, phi = scorer.rules[int(parts.rule[i])], None if parts.phi is None else float(parts.phi[i])
         numbers = float(parts.weight[i]), max(int(parts.count[i]), 0), float(parts.values[i])
-        because = _because(graph, vocab, scorer, parts, rule, question)
+        because = _because(graph, vocab, rule, question)
+        if i == parts.surest:
+            trust = scorer.rules.trust[parts.rule[i]]
+            because = (f"the most trusted rule that reaches it ({trust:.0%}): its weight includes that",)
         found.append(Contribution(format_rule(rule, vocab), *numbers, (), phi, rule, because))
     return tuple(found)
 
 
-def _because(
-    graph: Graph, vocab: Vocab, scorer: AnswerScorer, parts: Contributions, rule: Rule, question: Question
-) -> tuple[str, ...]:
-    """The rules that a kind of evidence sums up, with their figures."""
+def _because(graph: Graph, vocab: Vocab, rule: Rule, question: Question) -> tuple[str, ...]:
+    """The rules with constants that a kind of evidence sums up, with their figures."""
     kind = kind_of(rule.body[0]) if is_evidence(rule.body) else None
-    if kind is not None and kind.switch == "surest":
-        return _surest(scorer.rules, parts.rule, vocab)
     if kind is None or kind.switch != "constants":
         return ()
     head, relation, tail = question
@@ -160,12 +156,6 @@ def _because(
         f"{format_constants(one[:2], one[2:4], vocab, variable)}: {one.support:,} of {one.holders:,} others"
         for one in found[: 1 if kind.name.startswith("kind_") else None]
     )
-
-
-def _surest(rules: RuleSet, reaching: NDArray[np.int64], vocab: Vocab) -> tuple[str, ...]:
-    """The most trusted of the rules that reach an answer; the first of several."""
-    best = int(reaching[np.argmax(strengths(rules, reaching))])
-    return (f"{format_rule(rules[best], vocab)}: trusted to {rules.trust[best]:.0%}",)
 
 
 def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed: int | None) -> set[Rule]:

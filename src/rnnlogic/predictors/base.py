@@ -48,6 +48,7 @@ class Contributions:
     kind: Literal["sum", "leave-one-out"] = (
         "sum"  # values: summands, or the score minus that without the rule
     )
+    surest: int | None = None  # the part of the most trusted rule, if being that adds to it
 
 
 class AnswerScorer(ABC):

@@ -49,7 +49,7 @@ class Contribution:
     paths: tuple[Path, ...]  # those without repeated entities first; empty where none were looked up
     phi: float | None  # the embedding's score of all these paths, which share their ends; None: without
     chain: Rule  # the rule as ids
-    because: tuple[str, ...] = ()  # of evidence by rules with constants: these, with their figures
+    because: tuple[str, ...] = ()  # rules with constants that evidence sums up; why this rule weighs more
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""

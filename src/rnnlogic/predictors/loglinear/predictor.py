@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.recent import Recent
@@ -14,6 +15,7 @@ from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.grounding.candidates import Scored
+from rnnlogic.grounding.evidence.surest import are_surest, strengths
 from rnnlogic.grounding.features import feature_values
 from rnnlogic.grounding.ground import Grounder
 from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, Weights, reaching
@@ -48,11 +50,19 @@ class RuleScorer(Predictor):
     def contributions(
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
     ) -> Contributions:
-        """Each rule adds its weight times its feature."""
+        """Each rule adds its weight times its feature; the most trusted one also adds what that is worth."""
         found = reaching(self.on(graph), head, relation, tail, is_hidden)
-        weight = self.weights[found.rule_id]
-        values = weight * feature_values(found.count, self.feature)
-        return Contributions(found.rule_id, found.count, weight, None, values, None)
+        rule, weight = found.rule_id, self.weights[found.rule_id]
+        feature = feature_values(found.count, self.feature)
+        is_surest = are_surest(self.rules, rule)
+        if not is_surest.any():
+            return Contributions(rule, found.count, weight, None, weight * feature, None)
+        others = np.flatnonzero(~is_surest)
+        best = int(np.argmax(strengths(self.rules, rule[others])))
+        weight, more = weight[others], (weight * feature)[is_surest].sum()
+        weight[best] += more / feature[others[best]]
+        parts = rule[others], found.count[others], weight, None, weight * feature[others], None
+        return Contributions(*parts, surest=best)
 
     def on(self, graph: Graph) -> Grounder:
         """The rules made ready for a graph; the last one is kept."""
