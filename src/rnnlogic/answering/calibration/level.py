@@ -158,7 +158,7 @@ def fit_levels(
 
     Questions of one kind of evidence are asked side by side; fits, which take one core, those of all kinds.
     """
-    begun = []
+    begun: list[_Begun] = []
     for task in tasks:
         tick(len(begun), len(tasks))
         begun.append(_begin(scorer, task, relations, effort))
