@@ -33,6 +33,7 @@ def test_every_question_is_answered_as_by_brute_force(facts):
         max([sum(e[:2] == (h, r) for e in expected) for h in range(ENTITIES)]) for r in range(2 * RELATIONS)
     ]
     assert graph.max_degree.tolist() == degrees
+    assert graph.num_edges.tolist() == [sum(e[1] == r for e in expected) for r in range(2 * RELATIONS)]
     assert {tuple(row) for row in graph.triples().tolist()} == set(facts)
 
 

@@ -162,6 +162,11 @@ class Graph:
         return np.concatenate(blocks) if blocks else np.empty((0, 3), np.int32)
 
     @cached_property
+    def num_edges(self) -> NDArray[np.int64]:
+        """How many edges each of the 2R relations has."""
+        return np.diff(self.arrays.row_edges[self.arrays.relation_rows]).astype(np.int64)
+
+    @cached_property
     def max_degree(self) -> NDArray[np.int64]:
         """Largest number of tails of any head, for each of the 2R relations."""
         a = self.arrays

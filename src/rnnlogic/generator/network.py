@@ -243,8 +243,8 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
         return _Tables(head_gates, token_gates, start)
 
     def _gated(self, inputs: Tensor, state: _State) -> _State:
-        """One step of the LSTM; `inputs` [n, 4H] is what its input adds to the gates."""
-        gates = torch.addmm(inputs, state.hidden, self.cell.weight_hh.T)
+        """One step of the LSTM; `inputs` [n, 4H] is what its input adds to the gates, and is overwritten."""
+        gates = inputs.addmm_(state.hidden, self.cell.weight_hh.T)
         let_in, keep, new, let_out = gates.chunk(4, dim=1)
         cell = keep.sigmoid() * state.cell + let_in.sigmoid() * new.tanh()
         return _State(let_out.sigmoid() * cell.tanh(), cell)
@@ -252,7 +252,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
     def _read(self, tables: _Tables, state: _State, heads: Tensor, tokens: Tensor) -> _State:
         """States [n] after reading relations [n]."""
         inputs = functional.embedding(heads, tables.head_gates)
-        return self._gated(inputs + functional.embedding(tokens, tables.token_gates), state)
+        return self._gated(inputs.add_(functional.embedding(tokens, tables.token_gates)), state)
 
     def _next_log_prob(self, state: _State, heads: Tensor, last: Tensor, length: int) -> Tensor:
         """Log p [n, R + 1] of what follows a body of this length whose last relation is `last`."""

@@ -4,6 +4,8 @@ Each works on one head relation and one batch of queries. The outer loop walks t
 batch, so the rows of one relation stay in cache. A query's own fact (head, relation, hidden tail) is left out
 in both directions; a hidden tail of -1 hides nothing. A hidden tail below -1 stands for the tail -2 - hidden:
 then no step leads directly from the head to that tail, or back, by any relation.
+
+Inner loops have unsigned places: signed ones are each checked for being counted from the end of an array.
 """
 
 from __future__ import annotations
@@ -86,34 +88,37 @@ def _step(
     if hi - lo == 1:  # no two walks can meet
         entity = stack[lo]
         first, last = edges_of(graph, step, entity)
-        for edge in range(first, last):
+        count = stack_count[lo]
+        for edge in range(np.uint64(first), np.uint64(last)):
             tail = graph.tails[edge]
-            stack[end], stack_count[end] = tail, stack_count[lo]
+            stack[np.uint64(end)], stack_count[np.uint64(end)] = tail, count
             is_hidden = (entity == hidden_from and tail == hidden_to) or (
                 both_ways and entity == hidden_to and tail == hidden_from
             )
             end += not is_hidden
         return end
     tails, direct = graph.tails, graph.direct
-    for i in range(lo, hi):
+    for i in range(np.uint64(lo), np.uint64(hi)):
         entity, count = stack[i], stack_count[i]
         if direct.shape[0] > 0:
-            first, last = np.int64(direct[step, entity]), np.int64(direct[step, entity + 1])
+            row = direct[step]
+            first, last = np.int64(row[np.uint32(entity)]), np.int64(row[np.uint32(entity + 1)])
         else:
             first, last = edges_of(graph, step, entity)
-        for edge in range(first, last):
+        for edge in range(np.uint64(first), np.uint64(last)):
             tail = tails[edge]
             if entity == hidden_from and tail == hidden_to:
                 continue
             if both_ways and entity == hidden_to and tail == hidden_from:
                 continue
-            before = sums[tail]
-            stack[end] = tail
+            before = sums[np.uint32(tail)]
+            stack[np.uint64(end)] = tail
             end += before == 0
-            sums[tail] = before + count
-    for i in range(start, end):
-        stack_count[i] = sums[stack[i]]
-        sums[stack[i]] = 0
+            sums[np.uint32(tail)] = before + count
+    for i in range(np.uint64(start), np.uint64(end)):
+        place = np.uint32(stack[i])
+        stack_count[i] = sums[place]
+        sums[place] = 0
     return end
 
 
@@ -213,9 +218,9 @@ def score_candidates(
     used = 0
     for q in range(queries):
         for k in range(len(weights)):
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                place = entity[i]
-                candidate[used] = place
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                candidate[np.uint64(used)] = place
                 used += not reached[place]
                 reached[place] = True
                 sums[place] += weights[k] * _feature(count[i], feature)
@@ -252,10 +257,12 @@ def group_by_candidate(
     for q in range(queries):
         reached = 0
         for k in range(bodies):
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                touched[reached] = entity[i]
-                reached += size[entity[i]] == 0
-                size[entity[i]] += 1
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                before = size[place]
+                touched[np.uint64(reached)] = entity[i]
+                reached += before == 0
+                size[place] = before + 1
         if len(answers) > 0 and size[answers[q]] == 0:
             size[touched[:reached]] = 0
             continue
@@ -266,10 +273,10 @@ def group_by_candidate(
             candidates += 1
             end_of[candidates] = filled
         for k in range(bodies):
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                place = size[entity[i]]
-                body_of[place], count_of[place] = k, count[i]
-                size[entity[i]] = place + 1
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                free = np.uint64(size[np.uint32(entity[i])])
+                body_of[free], count_of[free] = k, count[i]
+                size[np.uint32(entity[i])] = free + np.uint64(1)
         size[touched[:reached]] = 0
     of_results = body_of[:filled], count_of[:filled]
     return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], *of_results

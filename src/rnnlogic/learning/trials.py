@@ -108,7 +108,7 @@ class Trials:
         units, found, parts = self._units(hides), self._problems.get(hides), []
         held: dict[int, Candidates] = {}
         with one_blas_thread():
-            for problem, ranks in map_ordered(_tried, units, shared, self.task.threads, here=True):
+            for problem, ranks in map_ordered(_tried, units, shared, self.task.threads):
                 parts.append(ranks)
                 if found is None and problem is not None:
                     held[problem.relation] = problem

@@ -118,8 +118,8 @@ def amie_statistics(
         tick(min(done, total), total)
     tick(total, total)  # starts that lead nowhere were not looked at
     back = np.argsort(order)
-    facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
-    return AmieStatistics(predictions[back], support[back], pca[back], facts, pairs[back])
+    counts = predictions[back], support[back], pca[back]
+    return AmieStatistics(*counts, graph.num_edges[rules.heads], pairs[back])
 
 
 def _spread(
@@ -130,8 +130,7 @@ def _spread(
     counts[:, are_chains] = found.predictions, found.support, found.pca_predictions
     pairs = np.full((len(rules), *found.pairs.shape[1:]), -1, np.int32)
     pairs[are_chains] = found.pairs
-    facts = np.array([len(graph.edges(head)[0]) for head in rules.heads.tolist()], np.int64)
-    return AmieStatistics(predictions, support, pca, facts, pairs)
+    return AmieStatistics(predictions, support, pca, graph.num_edges[rules.heads], pairs)
 
 
 def with_statistics(

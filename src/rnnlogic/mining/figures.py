@@ -54,7 +54,7 @@ def rule_figures(
     """
     number, entities = len(rules), graph.num_entities
     counts, looked = np.zeros((3, number), np.int64), np.zeros(number, np.int64)
-    left, facts = np.arange(number), _facts(graph, rules)
+    left, facts = np.arange(number), graph.num_edges[rules.heads]
     for starts in random_blocks(entities, max(FIRST, enough // max(entities, 1)), seed):
         try:
             found = amie_statistics(graph, rules[left], threads, examples=0, starts=starts)
@@ -86,9 +86,3 @@ def random_blocks(entities: int, first: int, seed: int) -> Iterator[NDArray[np.i
         block = order[done : done + max(done, first)]
         done += len(block)
         yield np.sort(block)
-
-
-def _facts(graph: Graph, rules: RuleSet) -> NDArray[np.int64]:
-    """Facts of the head of each rule [n]."""
-    sizes = {head: len(graph.edges(head)[0]) for head in rules.head_relations().tolist()}
-    return np.array([sizes[head] for head in rules.heads.tolist()], np.int64)

@@ -116,7 +116,7 @@ _NO_BODIES: _Bodies = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 def _units(graph: Graph, most: int, first: int) -> list[tuple[int, int, int]]:
     """(relation, start, end): parts of each relation's facts in random order, pass by pass."""
-    sizes = [min(len(graph.edges(relation)[0]), most) for relation in range(graph.num_relations)]
+    sizes = np.minimum(graph.num_edges[: graph.num_relations], most).tolist()
     return [
         (relation, start, min(end, size))
         for start, end in passes(first, max(sizes, default=0))

@@ -5,7 +5,7 @@ import pytest
 
 from rnnlogic.answering.calibration.probability import ProbabilityModel
 from rnnlogic.answering.calibration.sample import Design, draw_proposals, look_twice
-from rnnlogic.answering.calibration.standing import straight
+from rnnlogic.answering.calibration.standing import straight, two_way
 from tests.answering.calibration import oracles
 
 DRAWS = 300
@@ -58,6 +58,7 @@ def test_proposals_stand_for_all_once():
         drawn = draw_proposals(scorer, design, random)
         found = look_twice(scorer, design, drawn, model, 6, random)
         assert {tuple(fact) for fact in found.facts.tolist()} <= expected.keys()
+        assert (found.rows.features == two_way(graph, scorer, found.facts)[0]).all()  # as if asked twice now
         totals.append(found.rows.weight.sum())
         small.append(len(found.facts))
     assert close(totals, len(expected))

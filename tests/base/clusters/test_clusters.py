@@ -17,13 +17,15 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.grounding.ground import Grounder
+from rnnlogic.learning.trials import Trials, Variant
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.mining.statistics import training_queries
+from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.fit import gathered, solve_relations
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.values import RuleValues
 from tests.base.clusters import work
-from tests.family import family
+from tests.family import family, tiny_config
 
 ray = pytest.importorskip("ray")
 SETTINGS = {
@@ -182,6 +184,26 @@ def test_mining_weights_and_ranks_are_bit_equal(chosen):
     np.testing.assert_array_equal(found[1], weights)
     np.testing.assert_array_equal(found[2].better, ranks.better)
     np.testing.assert_array_equal(found[2].tied, ranks.tied)
+
+
+def test_a_choice_is_bit_equal(chosen):
+    with on_cluster("threads"):
+        expected = tried(family())
+    np.testing.assert_array_equal(tried(family()), expected)
+
+
+def tried(data):
+    """Reciprocal ranks by some ways to learn weights, twice: queries that are grounded travel back."""
+    graph = data.graph("train")
+    task = Task(data, mine_rules(graph, work.MINING, 2).rules, tiny_config(), 2)
+    values = RuleValues(task.rules, "log1p")
+    trials = Trials(task, values, data.valid, training_queries(graph, None, 0), 20)
+    everything = np.ones(len(task.rules), bool)
+    variants = [
+        Variant(kept, work.WEIGHTS.model_copy(update={"by_confidence": way}))
+        for kept, way in ((everything, "mean"), (task.rules.lengths < 2, False))
+    ]
+    return np.stack([trials.reciprocal_ranks(variants, hides) for hides in (False, True, False)])
 
 
 def test_a_node_that_is_killed_loses_nothing(nodes, on_ray, choose, monkeypatch, tmp_path):

@@ -6,11 +6,12 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 
-from rnnlogic.answering.calibration.level import Basis, Level, fit_level
+from rnnlogic.answering.calibration.level import Basis, Level, LevelTask, fit_levels
 from rnnlogic.answering.calibration.probability import AS_THEY_ARE, ProbabilityModel
 from rnnlogic.answering.calibration.reliability import Bin, Reliability
 from rnnlogic.answering.calibration.standing import FEATURES, WIDTH
@@ -60,17 +61,15 @@ def calibrate(
     fewer facts.
     """
     wanted = np.arange(dataset.vocab.num_relations) if relations is None else np.array(relations, np.int64)
-    levels: dict[str, Level] = {}
-    for done, evidence in enumerate(evidences):
-        progress("calibrate", done, len(evidences), "")
+    tasks = []
+    for evidence in evidences:
         facts, basis = cases_for(dataset, evidence)
         facts = facts[np.isin(facts[:, 1], wanted)]
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
-        graph = dataset.graph(evidence)
-        with one_blas_thread():
-            levels[evidence] = fit_level(graph, scorer, evidence, facts, basis, wanted, random, effort)
-    progress("calibrate", len(evidences), len(evidences), "")
-    return Calibration(levels)
+        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, random))
+    with one_blas_thread():
+        levels = fit_levels(scorer, tasks, wanted, effort, partial(progress, "calibrate"))
+    return Calibration(dict(zip(evidences, levels, strict=True)))
 
 
 def calibrate_in_time(

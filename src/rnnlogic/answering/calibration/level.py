@@ -7,8 +7,9 @@ are missing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +29,10 @@ from rnnlogic.answering.calibration.reliability import (
     held_out_logits,
     reliability_of_cases,
 )
-from rnnlogic.answering.calibration.sample import Design, draw_proposals, look_twice
+from rnnlogic.answering.calibration.sample import Design, Proposals, draw_proposals, look_twice
 from rnnlogic.answering.calibration.standing import BOTH_WAYS, FEATURES, ONE_WAY, straight, two_way
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.ruleset import RuleSet
@@ -115,41 +118,102 @@ class Level:
         }
 
 
-def fit_level(
-    graph: Graph,
+class LevelTask(NamedTuple):
+    """What probabilities for one kind of evidence are fitted to."""
+
+    evidence: str
+    graph: Graph
+    facts: Triples  # that look like missing ones
+    basis: Basis
+    random: np.random.Generator
+
+
+class _Begun(NamedTuple):
+    """A sample of what rules propose, seen by one question each."""
+
+    task: LevelTask
+    picked: Triples  # the cases
+    is_reached: NDArray[np.bool_]  # [picked]
+    cases: Rows  # those that are reached, both ways
+    design: Design
+    drawn: Proposals
+
+
+class _Seen(NamedTuple):
+    """And some of it by both questions."""
+
+    begun: _Begun
+    one_way: ProbabilityModel
+    proposals: Proposals
+
+
+def fit_levels(
     scorer: AnswerScorer,
-    evidence: str,
-    facts: Triples,
-    basis: Basis,
+    tasks: Sequence[LevelTask],
     relations: NDArray[np.integer],  # below R
-    random: np.random.Generator,
     effort: float = 1.0,
-) -> Level:
-    """Fit probabilities to a sample of facts that look like missing ones; with less effort a smaller one."""
-    num_relations = graph.num_relations
+    tick: Tick = no_tick,
+) -> list[Level]:
+    """Fit probabilities to samples of facts that look like missing ones; with less effort smaller ones.
+
+    Questions of one kind of evidence are asked side by side; fits, which take one core, those of all kinds.
+    """
+    begun: list[_Begun] = []
+    for task in tasks:
+        tick(len(begun), len(tasks))
+        begun.append(_begin(scorer, task, relations, effort))
+    threads = getattr(scorer, "threads", None)
+    one_ways = map_ordered(_one_way, begun, None, threads, here=True)
+    seen = [
+        _Seen(one, model, _looked(scorer, one, model, effort))
+        for one, model in zip(begun, list(one_ways), strict=True)
+    ]
+    levels = list(map_ordered(_finished, seen, max(len(relations), 1), threads, here=True))
+    tick(len(tasks), len(tasks))
+    return levels
+
+
+def _begin(scorer: AnswerScorer, task: LevelTask, relations: NDArray[np.integer], effort: float) -> _Begun:
+    graph, facts, random = task.graph, task.facts, task.random
     picked = facts[np.sort(random.permutation(len(facts))[: round(effort * CASES)])]
     features, ways = two_way(graph, scorer, picked)
-    is_reached, stands_for = ways > 0, basis.missing / max(len(picked), 1)
-    cases = Rows(features, picked[:, 1].astype(np.int64), np.full(len(picked), stands_for)).select(is_reached)
-    asked = relations_with_rules(scorer.rules, relations, num_relations)
+    stands_for = np.full(len(picked), task.basis.missing / max(len(picked), 1))
+    cases = Rows(features, picked[:, 1].astype(np.int64), stands_for).select(ways > 0)
+    asked = relations_with_rules(scorer.rules, relations, graph.num_relations)
     number = int(effort * np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
     design = Design.of(graph, asked, number, picked)
-    drawn = draw_proposals(scorer, design, random)
-    one_way = fit_probability(_each_way(cases, num_relations), drawn.rows, 2 * num_relations, ONE_WAY)
-    proposals = look_twice(scorer, design, drawn, one_way, round(effort * LOOKS), random)
+    return _Begun(task, picked, ways > 0, cases, design, draw_proposals(scorer, design, random))
+
+
+def _one_way(shared: None, begun: _Begun) -> ProbabilityModel:
+    """By one question alone."""
+    del shared
+    number = begun.task.graph.num_relations
+    return fit_probability(_each_way(begun.cases, number), begun.drawn.rows, 2 * number, ONE_WAY)
+
+
+def _looked(scorer: AnswerScorer, begun: _Begun, one_way: ProbabilityModel, effort: float) -> Proposals:
+    number, random = round(effort * LOOKS), begun.task.random
+    return look_twice(scorer, begun.design, begun.drawn, one_way, number, random)
+
+
+def _finished(relations: int, seen: _Seen) -> Level:
+    """By both questions, and how far that is right; so many relations were asked about."""
+    (task, picked, is_reached, cases, *_), one_way, proposals = seen
+    num_relations = task.graph.num_relations
     groups = picked[is_reached, 0], proposals.facts[:, 0]
     both_ways = fit_probability(cases, proposals.rows, num_relations, BOTH_WAYS)
     held_out = held_out_logits(cases, proposals.rows, groups, num_relations, BOTH_WAYS, both_ways)
     stretch, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
-    pairs = graph.num_entities**2 * max(len(relations), 1)
+    unreached = task.basis.missing / max(len(picked), 1) * int((~is_reached).sum())
     return Level(
-        evidence,
-        basis,
+        task.evidence,
+        task.basis,
         len(picked),
         int(is_reached.sum()),
         one_way,
         replace(both_ways, stretch=stretch),
-        min(stands_for * int((~is_reached).sum()) / pairs, HIGHEST),
+        min(unreached / (task.graph.num_entities**2 * relations), HIGHEST),
         checked,
     )
 

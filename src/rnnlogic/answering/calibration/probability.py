@@ -114,7 +114,6 @@ def fit_probability(
     scale = np.maximum(scale, LEAST_SCALE)
     standard = (features - mean) / scale
     relation = np.concatenate([cases.relation, proposals.relation])
-    is_case = np.arange(len(features)) < len(cases)
     unit = float(cases.weight.mean()) if len(cases) else 1.0  # the penalty counts cases, not facts
     weight = np.concatenate([cases.weight, proposals.weight]) / unit
     start = np.zeros(width + num_relations + 1)
@@ -128,7 +127,7 @@ def fit_probability(
         weights, offsets, constant = parameters[:width], parameters[width:-1], parameters[-1]
         # einsum: BLAS would use all cores for so little, and give other digits with other numbers of them.
         logits = np.einsum("ij,j->i", standard, weights) + offsets[relation] + constant
-        value, slope = _loss(logits, is_case, weight)
+        value, slope = _loss(logits, len(cases), weight)
         by_relation = np.bincount(relation, slope, num_relations)
         gradient = np.concatenate([np.einsum("i,ij->j", slope, standard), by_relation, [slope.sum()]])
         gradient[:-1] += RIDGE * parameters[:-1]
@@ -170,11 +169,11 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
     if not kept[0].any() or not kept[1].any():
         return AS_THEY_ARE
     w = w / case_weight.mean()
-    is_case = np.arange(len(z)) < kept[0].sum()
+    number = int(kept[0].sum())
     parts = np.stack([*_parts(z), np.ones(len(z))])
 
     def loss(stretch: Values) -> tuple[float, Values]:
-        value, slopes = _loss(np.einsum("ij,i->j", parts, stretch), is_case, w)
+        value, slopes = _loss(np.einsum("ij,i->j", parts, stretch), number, w)
         change = stretch - AS_THEY_ARE
         gradient = np.einsum("ij,j->i", parts, slopes) + 2 * RIDGE * change
         return value + RIDGE * float(change @ change), gradient
@@ -183,11 +182,13 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
     return np.asarray(minimize(loss, AS_THEY_ARE, jac=True, method="L-BFGS-B", bounds=limits).x)
 
 
-def _loss(logits: Values, is_case: NDArray[np.bool_], weight: Values) -> tuple[float, Values]:
-    """-log likelihood, and its derivative by the logits [n]."""
+def _loss(logits: Values, cases: int, weight: Values) -> tuple[float, Values]:
+    """-log likelihood, and its derivative by the logits [n], of which the first are those of the cases."""
     p = expit(logits)
-    values = np.log1p(p) + np.where(is_case, np.logaddexp(0, -logits), 0.0)
-    slopes = p * (1 - p) / (1 + p) - np.where(is_case, 1 - p, 0.0)
+    values, no = np.log1p(p), 1 - p
+    values[:cases] += np.logaddexp(0, -logits[:cases])
+    slopes = p * no / (1 + p)
+    slopes[:cases] -= no[:cases]
     return float(weight @ values), weight * slopes
 
 

@@ -21,8 +21,9 @@ from rnnlogic.answering.calibration.standing import (
     Standing,
     Values,
     are_known,
-    each_way,
+    chosen,
     new_answers,
+    one_way,
     straight,
     together,
     turned,
@@ -50,6 +51,7 @@ class Proposals(NamedTuple):
 
     facts: Facts
     rows: Rows
+    answers: NDArray[np.int64]  # [n] new answers of the question that proposed it
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,19 +106,20 @@ def draw_proposals(scorer: AnswerScorer, design: Design, random: np.random.Gener
     """What rules propose for some questions: facts as asked, relations in 0..2R-1, features one way."""
     asked = design.draw(random)
     facts, features = [np.empty((0, 3), np.int32)], [np.empty((0, len(FEATURES)))]
-    weights = [np.empty(0)]
+    weights, answers = [np.empty(0)], [np.empty(0, np.int64)]
     for block in new_answers(design.graph, scorer, asked.head, asked.relation):
-        chance = _chance(block.likely, block.answers)
+        number = block.answers
+        chance = _chance(block.likely, number)
         kept = np.flatnonzero(random.random(len(chance)) < chance)
         question = block.question[kept]
         columns = (asked.head[question], asked.relation[question], block.entity[kept])
         facts.append(np.stack(columns, axis=1).astype(np.int32))
         features.append(block.features(kept))
         weights.append(asked.weight[question] / chance[kept])
+        answers.append(number[kept])
     found = np.concatenate(facts)
-    return Proposals(
-        found, Rows(np.concatenate(features), found[:, 1].astype(np.int64), np.concatenate(weights))
-    )
+    rows = Rows(np.concatenate(features), found[:, 1].astype(np.int64), np.concatenate(weights))
+    return Proposals(found, rows, np.concatenate(answers))
 
 
 def look_twice(
@@ -132,20 +135,24 @@ def look_twice(
     A fact may be drawn by either of its questions; each counts by how often it does so. So a fact that one
     question hardly proposes does not stand for many where the other one does.
     """
-    facts, rows = proposals
+    facts, rows, answers = proposals
     mass = rows.weight * np.maximum(model.probabilities(rows.features, rows.relation), LEAST)
     rate = number / max(float(mass.sum()), 1e-300)
     kept = np.flatnonzero(random.random(len(mass)) < rate * mass)
     graph, asked = design.graph, facts[kept]
     found = straight(asked, graph.num_relations)
-    ways = each_way(graph, scorer, found)
+    own = Standing(rows.features[kept], answers[kept])  # was asked before: nothing is hidden of a new fact
+    other = one_way(graph, scorer, turned(asked, graph.num_relations))
+    is_straight = asked[:, 1] < graph.num_relations
+    ways = chosen(is_straight, own, other), chosen(is_straight, other, own)
     expected = [
         _expected(design, way, standing, model, rate)
         for way, standing in zip((found, turned(found, graph.num_relations)), ways, strict=True)
     ]
-    own = np.where(asked[:, 1] < graph.num_relations, *expected) / np.maximum(sum(expected), 1e-300)
-    weight = rows.weight[kept] / np.minimum(rate * mass[kept], 1.0) * own
-    return Proposals(found, Rows(together(*ways)[0], found[:, 1].astype(np.int64), weight))
+    part = np.where(is_straight, *expected) / np.maximum(sum(expected), 1e-300)
+    weight = rows.weight[kept] / np.minimum(rate * mass[kept], 1.0) * part
+    both = Rows(together(*ways)[0], found[:, 1].astype(np.int64), weight)
+    return Proposals(found, both, answers[kept])
 
 
 def _chance(likely: Values, answers: NDArray[np.int64]) -> Values:

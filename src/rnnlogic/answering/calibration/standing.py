@@ -95,6 +95,12 @@ class Standing(NamedTuple):
         return self.answers > 0
 
 
+def chosen(mask: NDArray[np.bool_], first: Standing, second: Standing) -> Standing:
+    """Of each fact [n] the first standing where the mask says so, else the second."""
+    features = np.where(mask[:, None], first.features, second.features)
+    return Standing(features, np.where(mask, first.answers, second.answers))
+
+
 def new_answers(
     graph: Graph,
     scorer: AnswerScorer,

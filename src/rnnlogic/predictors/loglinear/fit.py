@@ -107,7 +107,16 @@ def solve_relations(
     `hidden` [queries] says what is hidden of each query; by default its own fact.
     """
     job = Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
-    return list(_solutions(job, blocks_of(queries, values, hidden), threads, tick))
+    blocks = blocks_of(queries, values, hidden)
+    order = np.argsort([-_work(job, block) for block in blocks], kind="stable")  # no large one comes last
+    solved = list(_solutions(job, [blocks[i] for i in order], threads, tick))
+    return [solved[i] for i in np.argsort(order)]
+
+
+def _work(job: Job, block: Queries) -> int:
+    """About how much there is to do for one relation: queries times rules."""
+    asked = min(len(block), job.settings.queries_per_relation)
+    return asked * len(job.values.rules.by_head(int(block[0, 1])))
 
 
 def solve_in_time(

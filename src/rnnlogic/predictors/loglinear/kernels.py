@@ -1,4 +1,7 @@
-"""Compiled sums over the candidates of training queries; public ones have plain twins in `reference.py`."""
+"""Compiled sums over the candidates of training queries; public ones have plain twins in `reference.py`.
+
+Inner loops have unsigned places: signed ones are each checked for being counted from the end of an array.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def loss_and_gradient(
             begin, end = end, candidate_ptr[c + 1]
             upstream = probability[c - first] - (c == answer)
             if upstream != 0.0:
-                for i in range(begin, end):  # unsigned, or each is checked for being counted from the end
+                for i in range(np.uint64(begin), np.uint64(end)):
                     gradient[np.uint32(rule[i])] += upstream * value[i]
     return loss, gradient
 
@@ -69,7 +72,7 @@ def _softmax(
     for c in range(first, last):
         score = 0.0
         begin, end = end, candidate_ptr[c + 1]
-        for i in range(begin, end):
+        for i in range(np.uint64(begin), np.uint64(end)):
             score += weights[np.uint32(rule[i])] * value[i]
         probability[c - first] = score
         if label[c] == ANSWER:
@@ -208,9 +211,10 @@ def sampled_candidates(
                 stands_for[c] = 1.0
         if found >= most:
             for i in range(found):
-                low[i] = 0.0
-                for n in range(candidate_ptr[wrong[i]], candidate_ptr[wrong[i] + 1]):
-                    low[i] -= guess[rule[n]] * value[n]
+                score, first, last = 0.0, candidate_ptr[wrong[i]], candidate_ptr[wrong[i] + 1]
+                for n in range(np.uint64(first), np.uint64(last)):
+                    score -= guess[np.uint32(rule[n])] * value[n]
+                low[i] = score
             best = most // 2
             others = _hold_lowest(wrong[:found], low[:found], best, 1.0, stands_for)
             for i in range(others):
@@ -252,14 +256,16 @@ def held_results(
     """
     ptr = np.zeros(len(held) + 1, np.int64)
     for i in range(len(held)):
-        ptr[i + 1] = ptr[i]
-        for n in range(candidate_ptr[held[i]], candidate_ptr[held[i] + 1]):
-            ptr[i + 1] += column[rule[n]] >= 0
+        found = 0
+        for n in range(np.uint64(candidate_ptr[held[i]]), np.uint64(candidate_ptr[held[i] + 1])):
+            found += column[np.uint32(rule[n])] >= 0
+        ptr[i + 1] = ptr[i] + found
     rules, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.float32)
     for i in range(len(held)):
-        free = ptr[i]
-        for n in range(candidate_ptr[held[i]], candidate_ptr[held[i] + 1]):
-            if column[rule[n]] >= 0:
-                rules[free], values[free] = column[rule[n]], value[n]
-                free += 1
+        free = np.uint64(ptr[i])
+        for n in range(np.uint64(candidate_ptr[held[i]]), np.uint64(candidate_ptr[held[i] + 1])):
+            number = column[np.uint32(rule[n])]
+            if number >= 0:
+                rules[free], values[free] = number, value[n]
+                free += np.uint64(1)
     return ptr, rules, values
