@@ -92,15 +92,16 @@ class RNNLogic(Arguments):
         rules: RuleSource | None = None,
         generate: bool | None = None,
         verbose: bool = True,
+        calibrate: bool = True,
     ) -> RNNLogic:
         """Learn from anything that `load_dataset` takes; shows its progress unless `verbose` is false.
 
         With a folder `run` finished stages are kept there: an interrupted fit resumes, and a finished one is
         only loaded, unless `restart`; `load` gives a preliminary model while it is at work. It takes about
-        `max_minutes`, if given: stages are cut short, and `left_out` says how.
-        `embeddings` is a folder that `rnnlogic embed` made or a `RotatE`, for the variants with embeddings;
-        without it they train one first. For `plus-emb` without path scores it may be anything that scores
-        answers, such as a `PyKEENScorer`; such a fit has no run folder.
+        `max_minutes`, if given: stages are cut short, and `left_out` says how. Without `calibrate`
+        probabilities are measured when asked for. `embeddings` is a folder that `rnnlogic embed` made or a
+        `RotatE`, for the variants with embeddings; without it they train one first. For `plus-emb` without
+        path scores it may be anything that scores answers, such as a `PyKEENScorer`, but without `run`.
 
         `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
@@ -133,7 +134,7 @@ class RNNLogic(Arguments):
             self._take(data, config, learn(data, config, store, shown, deadline, embedding, given))
             if folder is not None:
                 args = self.dataset, self.scorer, shown, config.seed, budget.share(CALIBRATE)
-                self._calibration = calibration_of(folder, *args)
+                self._calibration = calibration_of(folder, *args) if calibrate else None
                 with budget.share(FINISH).enforced():
                     folder.finish(self.learned)
             self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
@@ -206,8 +207,7 @@ class RNNLogic(Arguments):
         """
         vocab = with_types(self.dataset.vocab, self.dataset.graph("all"), types)
         asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
-        graph, known = self.dataset.graph(evidence), self.dataset.graph("all")
-        level = self.level(evidence)
+        graph, known, level = self.dataset.graph(evidence), self.dataset.graph("all"), self.level(evidence)
 
         def probability(*fact: int) -> float:
             return float(level.probabilities(graph, self.scorer, np.array([fact]))[0])

@@ -10,10 +10,12 @@ from rnnlogic.base.types import silent
 from rnnlogic.cli import app
 from rnnlogic.data.saving import save_dataset
 from rnnlogic.runs.files import write_object
+from rnnlogic.runs.folder import CALIBRATED
 from rnnlogic.runs.reports import write_report
 from rnnlogic.studies.reproduce import reproduce
 from rnnlogic.studies.reproduce.experiment import Bench
 from rnnlogic.studies.reproduce.report import Page, _short
+from rnnlogic.studies.reproduce.tables import minutes_of
 from rnnlogic.studies.reproduce.targets import TARGETS, works_of
 from rnnlogic.studies.reproduce.variants import embeddings_for
 from rnnlogic.studies.reproduce.work import Work, with_needed
@@ -150,6 +152,14 @@ def test_a_page_of_only_what_was_run(bench):
     assert not (bench.out / "figures").exists()
 
 
+def test_minutes_are_of_fits_without_calibration_if_there_are_any(bench):
+    folders = [pretend(bench, "umls", "links", seed) for seed in (0, 1)]
+    write_object(folders[0] / "model.json", {"minutes": 7.0})
+    write_object(folders[0] / CALIBRATED, {})
+    assert minutes_of(folders) == "1.5"
+    assert minutes_of(folders[:1]) == "7.5"
+
+
 def test_a_fit_takes_all_embeddings_that_its_setting_names(bench):
     folders = embeddings_for(bench, "umls", "both-evidence", 3, silent)
     abouts = [json.loads((folder / "about.json").read_text()) for folder in folders]
@@ -188,6 +198,7 @@ def test_studies_of_a_real_run(bench):
     work.perform(bench, lambda *given: told.append(given))
     assert told
     assert work.is_done(bench)
+    assert not (work.folder(bench) / CALIBRATED).exists()  # ranks do not need it
     for study in ("case", "rules"):
         assert not work._replace(study=study).is_done(bench)
         work._replace(study=study).perform(bench, lambda *given: None)

@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from rnnlogic.runs.files import read_object
+from rnnlogic.runs.folder import CALIBRATED
 from rnnlogic.runs.reports import has_report, metrics_of, read_report
 
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
@@ -37,10 +38,14 @@ def cells(
 
 
 def minutes_of(folders: Sequence[Path]) -> str:
-    """Mean minutes of fit and test evaluation; if settings were chosen, the minutes of the choice as well."""
+    """Mean minutes of fit and test evaluation; if settings were chosen, the minutes of the choice as well.
+
+    Fits that calibrated, as all did once, count only if there are no others.
+    """
     if not folders:
         return "-"
-    spent = [fit_minutes(folder) + read_report(folder, "test")["seconds"] / 60 for folder in folders]
+    timed = [folder for folder in folders if not (folder / CALIBRATED).is_file()] or folders
+    spent = [fit_minutes(folder) + read_report(folder, "test")["seconds"] / 60 for folder in timed]
     chosen = folders[0].parent / "chosen.json"
     choice = f" (+ {read_object(chosen)['minutes_of_choice']:.1f})" if chosen.is_file() else ""
     return f"{mean(spent):.1f}{choice}"

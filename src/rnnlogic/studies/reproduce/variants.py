@@ -62,6 +62,7 @@ def run_variant(bench: Bench, dataset: str, text: str, seed: int, progress: Prog
         embeddings=embeddings_for(bench, dataset, text, seed, progress),
         rules=None if taken is None else bench.folder(dataset, taken, seed),
         generate=taken is None,
+        calibrate=False,  # ranks do not need probabilities, and with embeddings they are half of the time
     )
     for split, evidence in experiment.evaluations(text):
         name = evaluation_name(split, evidence)
