@@ -35,7 +35,7 @@ OTHERS = (
 ROTATE = "rotate"  # the embedding that a setting takes unless the file names others
 FULL: dict[str, Any] = {  # as in the paper, unless a setting says otherwise: all rules, and only chains
     "compact": {"enabled": False},
-    "evidence": {"negative_evidence": "off", "constants": False, "prior": False},
+    "evidence": {"negative_evidence": "off", "constants": False, "prior": False, "surest": False},
     "choice": {"evidence": False, "weight_decay": False},
 }
 MORE_EVIDENCE = ("rnnlogic", "rnnlogic-emb")  # variants that are evaluated on train+valid too
