@@ -4,10 +4,11 @@ Compiled kernels are kept on disk. Without this, each of the processes that run 
 compiling the same ones. Needs no test tools.
 """
 
-from tests.family import family
-from tests.golden.record import results
+from tempfile import TemporaryDirectory
 
 import rnnlogic
+from tests.family import family
+from tests.golden.record import results
 
 FEW = {
     "max_length": 2,
@@ -18,7 +19,8 @@ FEW = {
 
 def main() -> None:
     """Fits with all stages on a tiny graph, and a network with an embedding."""
-    rnnlogic.RNNLogic(FEW).fit(family()).evaluate("test")
+    with TemporaryDirectory() as folder:  # with one, calibration is part of the fit
+        rnnlogic.RNNLogic(FEW).fit(family(), folder).evaluate("test")
     results("umls", "plus-emb")
 
 
