@@ -23,8 +23,9 @@ demo: .venv/installed
 test: .venv/installed-dev browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	@# mypy takes one core, so tests begin meanwhile
+	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n 2 --dist worksteal; tests=$$?; \
+	  wait $$types || { echo "mypy: see what it found, before the tests"; exit 1; }; exit $$tests
 
 # The tests of the explorer need a browser and skip without one; CI gets Debian's where it may.
 browser:
@@ -58,8 +59,10 @@ $(BIN)/python:
 	$(PIP_INSTALL) -e .
 	@touch $@
 
+# pip takes one core: on the other one the kernels are compiled that tests begin with. Without them tests pass, too.
 .venv/installed-dev: .venv/installed
-	$(PIP_INSTALL) -e '.[dev,rdf,plots,serve]'
+	PYTHONPATH=src $(BIN)/python -m tests.warm >/dev/null 2>&1 & warm=$$!; \
+	  $(PIP_INSTALL) -e '.[dev,rdf,plots,serve]'; status=$$?; wait $$warm; exit $$status
 	@touch $@
 
 clean:

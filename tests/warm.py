@@ -1,0 +1,28 @@
+"""Compile the kernels that most tests use, by small fits: `make test` does so while it installs test tools.
+
+Compiled kernels are kept on disk. Without this, each of the processes that run tests side by side begins by
+compiling the same ones. Needs no test tools.
+"""
+
+from tempfile import TemporaryDirectory
+
+import rnnlogic
+from tests.family import family
+from tests.golden.record import results
+
+FEW = {
+    "max_length": 2,
+    "em": {"rounds": 1},
+    "generator": {"pretrain_steps": 20, "tune_steps": 10},
+}
+
+
+def main() -> None:
+    """Fits with all stages on a tiny graph, and a network with an embedding."""
+    with TemporaryDirectory() as folder:  # with one, calibration is part of the fit
+        rnnlogic.RNNLogic(FEW).fit(family(), folder).evaluate("test")
+    results("umls", "plus-emb")
+
+
+if __name__ == "__main__":
+    main()
