@@ -143,6 +143,8 @@ def compact_paths(
         chains = Grounder(teacher.graph, teacher.rules[~teacher.rules.are_evidence], threads=1)
     shared = teacher, grounder, chains
     relations = sorted({*teacher.rules.head_relations().tolist(), *np.unique(teacher.asked[:, 1]).tolist()})
+    # Those with many facts first, so that none is left alone at the end
+    relations.sort(key=lambda relation: -int(teacher.graph.num_edges[relation]))
     paths: list[Path] = []
     with one_blas_thread():
         for path in map_ordered(compact_relation, relations, shared, threads):
@@ -152,7 +154,7 @@ def compact_paths(
             is_hopeless = spent > 0.25 * total and spent * len(relations) > 1.5 * total * len(paths)
             if len(paths) < len(relations) and (is_hopeless or budget.is_over):
                 raise TimeIsUp
-    return paths
+    return sorted(paths, key=lambda path: path.relation)
 
 
 class Compact(NamedTuple):
