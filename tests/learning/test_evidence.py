@@ -123,7 +123,8 @@ def test_the_choice_leaves_the_better_settings(tmp_path):
     tried, kept = choice["tried"], choice["chosen"].rsplit(",", 1)[0]
     assert tried[choice["chosen"]] == max(tried.values())
     decays = {name.rsplit(", ", 1)[1] for name in tried if name.startswith(f"{kept},")}
-    assert decays == {"100", "10", "1"}
+    assert {"100", "10", "1"} < decays
+    assert any("evidence" in decay for decay in decays), "and less of it for named evidence"
     assert len({name.rsplit(",", 1)[0] for name in tried}) > 3, "several kinds of evidence were tried"
     assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
 

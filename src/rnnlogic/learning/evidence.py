@@ -56,6 +56,7 @@ WAYS: dict[bool | str, str] = {
     False: "",
 }
 OFF = {"negative_evidence": "off", "constant_rules": 0}
+SHARES = (1.0, 0.01)  # of the weight decay, for named evidence
 SUREST = "surest"  # a choice of its own: it sums up chains
 
 
@@ -184,6 +185,8 @@ def _axes(config: Config) -> list[list[Values]]:
     if choice.lengths:
         shorter = {length for length in choice.lengths if length < config.max_length}
         axes.append([{"max_length": length} for length in (config.max_length, *sorted(shorter)[::-1])])
+    if choice.weight_decay and evidence.switches:
+        axes.append([{"predictor": {"evidence_decay": share}} for share in SHARES])
     if choice.evidence and evidence.surest:
         axes.append([{"evidence": {SUREST: is_on}} for is_on in (False, True)])
     if choice.evidence and evidence.switches:
@@ -255,7 +258,9 @@ def _name(config: Config) -> str:
     way = WAYS[config.predictor.by_confidence]
     number = f", {config.final.rules} rules" if config.choice.rules else ""
     length = f", length {config.max_length}" if config.choice.lengths else ""
-    return f"{kinds}{number}{length}, {config.predictor.weight_decay:g}{way}"
+    share = config.predictor.evidence_decay
+    evidence = f" (evidence {share * config.predictor.weight_decay:g})" if share < 1 else ""
+    return f"{kinds}{number}{length}, {config.predictor.weight_decay:g}{evidence}{way}"
 
 
 def _trial(

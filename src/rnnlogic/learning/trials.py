@@ -57,7 +57,6 @@ class _Shared(NamedTuple):
     variants: list[Variant]
     reaching: Mask  # [rules] which make candidates
     known: KnownAnswers
-    named: Mask  # [rules] which are named evidence
     surest: Mask  # [rules] which are about the most trusted rule
     strength: NDArray[np.float32]  # [rules] what each counts if it is that one
 
@@ -103,8 +102,8 @@ class Trials:
         settings = config.predictor.model_copy(update={"candidates_per_query": self.candidates})
         job = Job(self._grounder, settings, config.seed, self.values, None)
         rules, ids = self.values.rules, np.arange(len(self.values.rules))
-        kinds = rules.are_evidence, are_surest(rules, ids), strengths(rules, ids)
-        shared = _Shared(job, variants, self._reaching, self._known, *kinds)
+        trust = are_surest(rules, ids), strengths(rules, ids)
+        shared = _Shared(job, variants, self._reaching, self._known, *trust)
         units, found, parts = self._units(hides), self._problems.get(hides), []
         held: dict[int, Candidates] = {}
         with one_blas_thread():
@@ -149,8 +148,7 @@ def _learned(shared: _Shared, variant: Variant, problem: Candidates | None) -> W
         known = _looked_again(shared, problem, variant.kept)
         own = only(known, variant.kept[problem.ids], shared.reaching[problem.ids])
         rng = np.random.default_rng([job.seed, problem.relation])
-        is_named = shared.named[own.ids]
-        psi[own.ids] = weights_of(own, variant.settings, rng, is_named)[0]
+        psi[own.ids] = weights_of(own, variant.settings, rng, job.values.rules)[0]
     return psi
 
 

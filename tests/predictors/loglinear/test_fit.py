@@ -23,6 +23,7 @@ from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.values import PathValues
 from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.predictors.paths.oracles import path_score, random_embedding
@@ -182,3 +183,16 @@ def test_same_seed_same_weights_for_any_thread_count(family, rules):
     one, two = (solved(family, rules, settings, seed=3, threads=threads) for threads in (1, 4))
     for a, b in zip(one, two, strict=True):
         assert np.array_equal(a.weights, b.weights)
+
+
+def test_named_evidence_bears_a_share_of_the_decay_and_itself_the_square_of_it(family, rules):
+    rules |= RuleSet.from_rules([Rule(AUNT, (PARENT, 3 + PARENT))])  # leads back to X
+    rules |= RuleSet.from_rules(Rule(AUNT, (IDS[name],)) for name in ("linked", "itself"))
+    settings = LogLinearSettings(weight_decay=3.0, evidence_decay=0.1, steps=400, feature="count")
+    found = solved(family, rules, settings, seed=0)
+    weights = next(one.weights for one in found if one.relation == AUNT)
+    problem = problem_of(family, rules)
+    _, gradient = loss_and_gradient(*problem.examples, problem.stands_for, weights)
+    decay = 3.0 * np.array([1, 1, 1, 1, 0.1, 0.01])
+    np.testing.assert_allclose(gradient, -decay * weights, atol=0.02)
+    assert weights[-1] < -1, "nobody is their own aunt"

@@ -31,11 +31,14 @@ from rnnlogic.predictors.loglinear.kernels import (
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.evidence import IDS
+from rnnlogic.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
 
 Weights = NDArray[np.float64]  # [rules of a relation]
+ITSELF = IDS["itself"]
 
 
 class Solved(NamedTuple):
@@ -190,9 +193,8 @@ def _solve(job: Job, block: Queries) -> Solved:
     """Fit psi of the rules of one relation on its training queries [n, 4]: head, relation, tail, hidden."""
     settings, relation = job.settings, int(block[0, 1])
     problem, found = problem_of(job, block)
-    is_named = job.values.rules.are_evidence[problem.ids]
     rng = np.random.default_rng([job.seed, relation, 3])
-    weights, loss = weights_of(problem, settings, rng, is_named)
+    weights, loss = weights_of(problem, settings, rng, job.values.rules)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra)
 
@@ -313,10 +315,39 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
 
 
 def weights_of(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, rules: RuleSet
 ) -> tuple[Weights, float]:
     """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
+    is_named = rules.are_evidence[found.ids]
     found = discounted(found, settings.answer_discount, is_named)
+    scale = evidence_scale(rules, found.ids, settings.evidence_decay)
+    weights, loss = _weights_by(_scaled(found, scale), settings, rng, is_named)
+    return scale * weights, loss
+
+
+def evidence_scale(rules: RuleSet, ids: NDArray[np.int64], decay: float) -> NDArray[np.float64]:
+    """What values of rules [ids] are multiplied with while weights are learned: then these cost less.
+
+    Named evidence bears a share of the weight decay, and `@itself`, which has to speak against all rules that
+    lead back to X, the square of that.
+    """
+    is_named = rules.are_evidence[ids]
+    scale = np.where(is_named, 1 / np.sqrt(decay), 1.0)
+    scale[is_named] *= np.where(rules.body[rules.body_ptr[ids[is_named]]] == ITSELF, 1 / np.sqrt(decay), 1.0)
+    return scale
+
+
+def _scaled(found: Candidates, scale: NDArray[np.float64]) -> Candidates:
+    """The examples with the values of each rule [k] multiplied."""
+    if (scale == 1).all():
+        return found
+    return replace(found, value=found.value * scale.astype(np.float32)[found.rule])
+
+
+def _weights_by(
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+) -> tuple[Weights, float]:
+    """psi and the mean loss in the way of the settings, or of two."""
     if settings.by_confidence == "mean":
         free = {"by_confidence": False, "weight_decay": FREEDOM * settings.weight_decay}
         halves = [settings.model_copy(update=one) for one in (free, {"by_confidence": "noisy_or"})]

@@ -17,6 +17,12 @@ class LogLinearSettings(Settings):
     weight_decay: float = Field(
         100.0, ge=0, description="L2 penalty on psi, against the summed log-likelihood"
     )
+    evidence_decay: float = Field(
+        1.0,
+        gt=0,
+        le=1,
+        description="Share of the weight decay that named evidence bears: it is a few numbers per relation",
+    )
     weight_limit: float | None = Field(
         None, gt=0, description="Bound on |psi|: an answer needs several rules to get a high score"
     )
