@@ -279,12 +279,10 @@ class Grounder:
             if more is None:
                 return [part for half in batch.halves() for part in self.ground_batch(half)]
             found = more
-        if evidence is not None:
-            found = evidence.added(self.graph, found, *asked)
-        if surest is not None:
-            found = surest.added(found, len(batch.heads), self.graph.num_entities)
-        place, ptr, entity, count = found
         queries, entities = (batch.positions, batch.heads), self.graph.num_entities
+        told = [] if evidence is None else [evidence.told(self.graph, found, *asked)]
+        told += [] if surest is None else [surest.told(found, len(batch.heads), entities)]
+        place, ptr, entity, count = found.followed_by(told) if told else found
         return [Grounding(batch.relation, *queries, ids, place, ptr, entity, count, entities, cuts)]
 
     def _count_within(

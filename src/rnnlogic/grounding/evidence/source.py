@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,21 +27,25 @@ class Walked(NamedTuple):
     entity: NDArray[np.int32]  # [n]
     counts: NDArray[Any]  # [n] walks; values of named evidence as negative numbers
 
-    def followed_by(
-        self,
-        place: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        entity: NDArray[np.int32],
-        value: NDArray[np.float32],
-    ) -> Walked:
-        """What is reached, then named evidence: sizes [k*q] of its results, their entities and values."""
+    def followed_by(self, more: Sequence[Told]) -> Walked:
+        """What is reached, then what named evidence says."""
         dtype = np.float32 if self.counts.max(initial=0) < 1 << 24 else np.float64
+        place, sizes, entity, value = (np.concatenate(column) for column in zip(*more, strict=True))
         return Walked(
             np.append(self.place, place),
             np.append(self.ptr, self.ptr[-1] + np.cumsum(sizes)),
             np.append(self.entity, entity),
             np.append(self.counts.astype(dtype), np.negative(value, dtype=dtype)),
         )
+
+
+class Told(NamedTuple):
+    """What some kinds of named evidence say."""
+
+    place: NDArray[np.int64]  # [k] positions among the rules of the relation
+    sizes: NDArray[np.int64]  # [k*q] results of each kind and query
+    entity: NDArray[np.int32]  # [n]
+    value: NDArray[np.float32]  # [n]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +67,8 @@ class Source:
         place = np.array([of_kind[kind] for kind in np.flatnonzero(wanted).tolist()], np.int64)
         return cls(relation, items, tables, wanted, place)
 
-    def added(
-        self, graph: Graph, walked: Walked, heads: NDArray[np.int32], hidden: NDArray[np.int32]
-    ) -> Walked:
-        """What chains reach, followed by the evidence about it and about the candidates that it adds."""
+    def told(self, graph: Graph, walked: Walked, heads: NDArray[np.int32], hidden: NDArray[np.int32]) -> Told:
+        """The evidence about what chains reach, and about the candidates that it adds."""
         entity, value, ptr = find_evidence(
             graph.arrays,
             self.items,
@@ -79,4 +82,4 @@ class Source:
             graph.num_entities,
         )
         sizes = np.diff(ptr).reshape(KINDS, len(heads))[self.wanted].ravel()
-        return walked.followed_by(self.place, sizes, entity, value)
+        return Told(self.place, sizes, entity, value)

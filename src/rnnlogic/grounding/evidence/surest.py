@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.grounding.evidence.output.kernels import STRETCH
-from rnnlogic.grounding.evidence.source import Walked
+from rnnlogic.grounding.evidence.source import Told, Walked
 from rnnlogic.grounding.evidence.trust.kernels import largest_by_query
 from rnnlogic.grounding.scratch import zeros
 from rnnlogic.rules.evidence import IDS
@@ -42,9 +42,9 @@ class Surest:
     strength: NDArray[np.float32]  # [rules of the relation]
     place: int
 
-    def added(self, walked: Walked, queries: int, entities: int) -> Walked:
-        """What is reached so far, followed by what the most trusted rule of each candidate counts."""
+    def told(self, walked: Walked, queries: int, entities: int) -> Told:
+        """What the most trusted rule of each candidate counts."""
         with zeros("largest", entities, np.float32) as largest:
-            told = walked.entity, walked.ptr, self.strength[walked.place], queries
-            ptr, entity, value = largest_by_query(*told, largest)
-        return walked.followed_by(np.array([self.place]), np.diff(ptr), entity, value)
+            found = walked.entity, walked.ptr, self.strength[walked.place], queries
+            ptr, entity, value = largest_by_query(*found, largest)
+        return Told(np.array([self.place]), np.diff(ptr), entity, value)

@@ -36,11 +36,12 @@ def largest_by_query(
         for k in range(len(strength)):
             if strength[k] <= 0:
                 continue
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                place = entity[i]
-                found[used] = place
-                used += largest[place] == 0
-                largest[place] = max(largest[place], strength[k])
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                before = largest[place]
+                found[np.uint64(used)] = place
+                used += before == 0
+                largest[place] = max(before, strength[k])
         for i in range(found_ptr[q], used):
             value[i] = largest[found[i]]
             largest[found[i]] = 0
