@@ -41,6 +41,7 @@ TINY = {
     "final.rules": 20,
     "compact.enabled": "false",
     "evidence.negative_evidence": "off",
+    "evidence.surest": "false",
     "evidence.constants": "false",
     "evidence.prior": "false",
     "choice.rules": "[]",

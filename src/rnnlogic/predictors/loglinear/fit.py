@@ -23,6 +23,7 @@ from rnnlogic.grounding.kernels import ANSWER
 from rnnlogic.mining.links import hidden_of
 from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.confidence import with_sums
+from rnnlogic.predictors.loglinear.held_back import evidence_scale, scaled
 from rnnlogic.predictors.loglinear.kernels import (
     held_results,
     loss_and_gradient,
@@ -31,14 +32,12 @@ from rnnlogic.predictors.loglinear.kernels import (
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
-from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
 
 Weights = NDArray[np.float64]  # [rules of a relation]
-ITSELF = IDS["itself"]
 
 
 class Solved(NamedTuple):
@@ -321,27 +320,8 @@ def weights_of(
     is_named = rules.are_evidence[found.ids]
     found = discounted(found, settings.answer_discount, is_named)
     scale = evidence_scale(rules, found.ids, settings.evidence_decay)
-    weights, loss = _weights_by(_scaled(found, scale), settings, rng, is_named)
+    weights, loss = _weights_by(scaled(found, scale), settings, rng, is_named)
     return scale * weights, loss
-
-
-def evidence_scale(rules: RuleSet, ids: NDArray[np.int64], decay: float) -> NDArray[np.float64]:
-    """What values of rules [ids] are multiplied with while weights are learned: then these cost less.
-
-    Named evidence bears a share of the weight decay, and `@itself`, which has to speak against all rules that
-    lead back to X, the square of that.
-    """
-    is_named = rules.are_evidence[ids]
-    scale = np.where(is_named, 1 / np.sqrt(decay), 1.0)
-    scale[is_named] *= np.where(rules.body[rules.body_ptr[ids[is_named]]] == ITSELF, 1 / np.sqrt(decay), 1.0)
-    return scale
-
-
-def _scaled(found: Candidates, scale: NDArray[np.float64]) -> Candidates:
-    """The examples with the values of each rule [k] multiplied."""
-    if (scale == 1).all():
-        return found
-    return replace(found, value=found.value * scale.astype(np.float32)[found.rule])
 
 
 def _weights_by(

@@ -1,0 +1,33 @@
+"""How far weights are held back: named evidence less than rules, of which there are thousands."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.grounding.candidates import Candidates
+from rnnlogic.rules.evidence import IDS
+from rnnlogic.rules.ruleset import RuleSet
+
+ITSELF = IDS["itself"]
+
+
+def evidence_scale(rules: RuleSet, ids: NDArray[np.int64], decay: float) -> NDArray[np.float64]:
+    """What values of rules [ids] are multiplied with while weights are learned: then these cost less.
+
+    Named evidence bears a share of the weight decay, and `@itself`, which has to speak against all rules that
+    lead back to X, the square of that.
+    """
+    is_named = rules.are_evidence[ids]
+    scale = np.where(is_named, 1 / np.sqrt(decay), 1.0)
+    scale[is_named] *= np.where(rules.body[rules.body_ptr[ids[is_named]]] == ITSELF, 1 / np.sqrt(decay), 1.0)
+    return scale
+
+
+def scaled(found: Candidates, scale: NDArray[np.float64]) -> Candidates:
+    """The examples with the values of each rule [k] multiplied."""
+    if (scale == 1).all():
+        return found
+    return replace(found, value=found.value * scale.astype(np.float32)[found.rule])
