@@ -50,7 +50,9 @@ class Edits(NamedTuple):
         if uses_constants or not (left_out.any() or len(self.constants)):
             return self
         if left_out.all() and not len(self.constants):
-            raise RuleError("all given rules have constants, which only the variant rnnlogic uses")
+            raise RuleError(
+                "all given rules have constants or are @surest, which only the variant rnnlogic uses"
+            )
         weights = None if self.weights is None else self.weights[~left_out]
         return self._replace(pinned=pinned.filter(~left_out), weights=weights, constants=NO_RULES)
 

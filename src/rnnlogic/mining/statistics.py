@@ -11,6 +11,7 @@ from rnnlogic.base.budget import UNLIMITED, Budget, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
+from rnnlogic.grounding.evidence.kernels import UNSEEN
 from rnnlogic.grounding.ground import Batch, Grounder
 from rnnlogic.grounding.sampling.budget import NO_CUTS
 from rnnlogic.mining.kernels import count_hits
@@ -18,7 +19,6 @@ from rnnlogic.rules.ruleset import RuleSet
 
 FIRST = 16  # queries of each relation in the first pass under a budget
 STRIDE = 7919  # a prime
-UNSEEN = 5.0  # wrong results that every rule is taken to have besides those seen
 
 
 @dataclass(frozen=True, eq=False)

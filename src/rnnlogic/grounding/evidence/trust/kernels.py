@@ -24,15 +24,11 @@ def largest_by_query(
     Body k with strength[k] reaches entity[ptr[k * queries + q] : ptr[k * queries + q + 1]] for query q.
     `largest` [E] is zero before and after.
     """
-    found, value = np.empty(1024, np.int32), np.empty(1024, np.float32)
+    size = min(len(entity), queries * len(largest)) + 1
+    found, value = np.empty(size, np.int32), np.empty(size, np.float32)
     found_ptr = np.zeros(queries + 1, np.int64)
     used = 0
     for q in range(queries):
-        if used + len(largest) >= len(found):
-            size = 2 * (used + len(largest)) + 1
-            more, more_value = np.empty(size, np.int32), np.empty(size, np.float32)
-            more[:used], more_value[:used] = found[:used], value[:used]
-            found, value = more, more_value
         for k in range(len(strength)):
             if strength[k] <= 0:
                 continue
