@@ -79,6 +79,9 @@ def test_a_network_reads_the_evidence_of_a_run(fitted, vectors, tmp_path):
     chains_and_evidence = rules.filter(
         ~(rules.have_constants | are_surest(rules, np.arange(len(rules))))
     )  # a network sees for itself which rules are good
+    names = model.learned.predictor.pack().get("plus.encoder.named.weight")
+    assert (names is None) == (vectors == "embedding")
+    assert names is None or len(names) == 11, "as in runs of before @surest, which must stay readable"
     assert model.learned.rules == chains_and_evidence
     assert chains_and_evidence.are_evidence.any()
     again, graph = rl.RNNLogic.load(tmp_path / "plus"), family().graph("train")

@@ -37,6 +37,7 @@ KINDS = (
     Named("surest", "surest", "a rule that is often right leads from X to Y"),
 )
 SPEAKS_ONLY = {"negative_evidence", "surest"}  # switches of what only speaks about answers found otherwise
+READ = [kind.name for kind in KINDS if kind.switch != "surest"]  # what a network reads: the first of them
 IDS = {kind.name: FIRST - place for place, kind in enumerate(KINDS)}
 
 

@@ -14,7 +14,7 @@ from rnnlogic.grounding.candidates import Candidates
 from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
 from rnnlogic.predictors.plus.parameters import PlusParameters, scales
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.evidence import FIRST, KINDS
+from rnnlogic.rules.evidence import FIRST, READ
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -72,7 +72,7 @@ class BodyEncoder(nn.Module):  # type: ignore[misc]
         self.head = nn.Embedding(num_relations, dim)
         self.lstm = nn.LSTM(dim, dim, batch_first=True)
         self.out = nn.Linear(dim, dim)
-        self.named = nn.Embedding(len(KINDS), dim) if reads_evidence else None
+        self.named = nn.Embedding(len(READ), dim) if reads_evidence else None
 
     def forward(self, relation: int, bodies: Tensor) -> Tensor:
         """Vectors [k, D] of rules of one relation with bodies [k, L] as `padded_bodies` makes them."""

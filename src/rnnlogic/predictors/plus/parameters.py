@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.predictors.plus.kernels import pna_rules, sum_rules
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.evidence import KINDS
+from rnnlogic.rules.evidence import READ
 
 Aggregator = Literal["pna", "sum"]
 Floats = NDArray[np.float32]
@@ -134,7 +134,7 @@ def plus_arrays(settings: PlusSettings) -> Declaration:
         "out.bias": (dim,),
     }
     is_free = settings.rule_vectors != "lstm"
-    named = Declared("float32", (len(KINDS), dim), optional=True)  # there if rules are named evidence
+    named = Declared("float32", (len(READ), dim), optional=True)  # there if rules are named evidence
     return {
         **{PREFIX + name: Declared("float32", shape) for name, shape in shapes.items()},
         **{ENCODER + name: Declared("float32", shape, optional=is_free) for name, shape in encoder.items()},
