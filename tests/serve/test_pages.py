@@ -79,6 +79,23 @@ def test_search_finds_as_you_type_and_goes_by_keys(page):
     page.wait_for_selector(f".suggestions li:has-text({HTML[:10]!r})")
 
 
+def test_keys_wait_for_the_suggestions_of_what_is_typed(page):
+    """Enter right after more letters must not open what fewer letters suggested."""
+    page.goto("/")
+    page.keyboard.press("/")
+    page.keyboard.type("grand")
+    page.wait_for_selector(".suggestions li")
+    assert "Grandfather One" not in page.locator(".suggestions li").first.inner_text()
+    page.keyboard.type("father")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/entity?name=grandpa1")
+    page.locator(".search input").fill("no such name anywhere")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/entity?name=no*")
+    page.problems.clear()  # the browser notes that there is no such page
+
+
 @pytest.mark.parametrize("name", [HTML, HEBREW, LONG.strip(), SLASH])
 @pytest.mark.parametrize("width", [1100, 390])
 def test_an_entity_of_any_name(page, name, width):

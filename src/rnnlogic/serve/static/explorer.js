@@ -21,7 +21,7 @@ function suggest(input) {
   input.parentElement.append(list);
   for (const [name, value] of [["role", "combobox"], ["aria-expanded", "false"], ["aria-controls", list.id], ["aria-autocomplete", "list"]])
     input.setAttribute(name, value);
-  let found = [], chosen = -1, asked = 0, timer = 0;
+  let found = [], chosen = -1, asked = 0, timer = 0, sought = "", answered = Promise.resolve();
 
   function show() {
     list.replaceChildren(...found.map((one, i) => {
@@ -43,26 +43,45 @@ function suggest(input) {
     input.value = one.name;
     close();
   }
-  async function ask() {
-    const mine = ++asked, query = input.value.trim();
+  function ask() {
+    clearTimeout(timer);
+    sought = input.value.trim();
+    answered = find(sought);
+  }
+  async function find(query) {
+    const mine = ++asked;
     if (!query) { close(); return; }
     const path = goes ? `${base}/search` : "/v1/entities";
     const values = new URLSearchParams({ query: query.slice(0, 200) });
     if (!goes) { values.set("run", decodeURIComponent(base.split("/").pop())); values.set("limit", "8"); }
     const answer = await fetch(`${path}?${values}`).catch(() => null);
-    if (mine !== asked || !answer || !answer.ok) return;
-    found = await answer.json();
+    const now = answer && answer.ok ? await answer.json() : [];
+    if (mine !== asked) return;
+    found = now;
     chosen = -1;
     show();
   }
-  input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, 120); });
+  // Who types fast presses a key while suggestions of an earlier text are shown: keys wait for those of this text.
+  async function current() {
+    if (sought !== input.value.trim()) ask();
+    await answered;
+  }
+  input.addEventListener("input", () => { clearTimeout(timer); chosen = -1; timer = setTimeout(ask, 120); });
   input.addEventListener("blur", () => setTimeout(close, 100));
-  input.addEventListener("keydown", (event) => {
+  input.addEventListener("keydown", async (event) => {
     if (event.key === "Escape") { close(); return; }
-    if (event.key === "Enter" && !list.hidden && (chosen >= 0 || goes)) { event.preventDefault(); take(Math.max(chosen, 0)); return; }
+    if (event.key === "Enter" && input.value.trim() && (chosen >= 0 || goes)) {
+      event.preventDefault();
+      await current();
+      if (found.length) take(Math.max(chosen, 0));
+      else if (input.form) input.form.requestSubmit();
+      return;
+    }
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (!step || !found.length) return;
+    if (!step || list.hidden) return;
     event.preventDefault();
+    await current();
+    if (!found.length) return;
     chosen = (chosen + step + found.length) % found.length;
     show();
   });
