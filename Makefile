@@ -10,7 +10,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # The authors' splits lie beside the repository where we develop; elsewhere set DATA or RNNLOGIC_DATA.
 DATA ?= $(if $(RNNLOGIC_DATA),$(RNNLOGIC_DATA),../shared/data)
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Modules are compiled when they are first loaded: most of torch never is.
+PIP_INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 MINUTES ?= 30
 
