@@ -63,12 +63,21 @@ def test_sums_over_grounded_bodies(case):
         by_hand = reference.score_candidates(entity, count, ptr, weights, feature, queries, *zeros)
         same(scored[:2], by_hand[:2])
         np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
+    rules = rng.permutation(len(weights)).astype(np.int32)
     for answers in (np.empty(0, np.int32), rng.integers(0, num_entities, queries).astype(np.int32)):
         same(
-            kernels.group_by_candidate(entity, count, ptr, queries, answers, place),
-            reference.group_by_candidate(entity, count, ptr, queries, answers, place),
+            kernels.group_by_candidate(entity, count, ptr, queries, rules, answers, place),
+            reference.group_by_candidate(entity, count, ptr, queries, rules, answers, place),
         )
     assert not any(array.any() for array in (*zeros, place))
+
+
+@pytest.mark.parametrize("most", [1, 255, 256, 257, 65_536, 65_537, 2**24, 2**31 - 1])
+@pytest.mark.parametrize("number", [0, 1, 1000])
+def test_ids_ascend(most, number):
+    ids = np.random.default_rng(0).integers(0, most, number).astype(np.int32)
+    ids[:1] = most - 1
+    np.testing.assert_array_equal(kernels.ascending(ids.copy(), most), reference.ascending(ids, most))
 
 
 @pytest.mark.parametrize("leave_out", [False, True])

@@ -83,8 +83,8 @@ class Grounding:
         """The results by candidate answer; none for queries that do not reach their answer, if it is told."""
         asked = np.empty(0, np.int32) if answers is None else answers
         with zeros("size", self.num_entities, np.int64) as size:
-            query, entity, ptr, body, count = kernels.group_by_candidate(
-                self.entity, self.count, self.ptr, len(self.queries), asked, size
+            query, entity, ptr, rule, count = kernels.group_by_candidate(
+                self.entity, self.count, self.ptr, len(self.queries), self.place.astype(np.int32), asked, size
             )
         return Candidates(
             self.relation,
@@ -93,7 +93,7 @@ class Grounding:
             np.searchsorted(query, np.arange(len(self.queries) + 1)).astype(np.int64),
             entity,
             ptr,
-            self.place.astype(np.int32)[body],
+            rule,
             count,
             self.ids,
         )

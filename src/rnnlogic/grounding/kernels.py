@@ -233,22 +233,42 @@ def score_candidates(
 
 
 @compiled
+def ascending(ids: NDArray[np.int32], most: int) -> NDArray[np.int32]:
+    """Ids below `most` in ascending order, byte by byte: several times as fast as sorting by comparisons."""
+    other, place, shift = np.empty_like(ids), np.empty(257, np.int64), 0
+    while most >> shift:
+        place[:] = 0
+        for i in range(np.uint64(len(ids))):
+            place[np.uint64(((ids[i] >> shift) & 255) + 1)] += 1
+        for digit in range(255):
+            place[digit + 1] += place[digit]
+        for i in range(np.uint64(len(ids))):
+            digit = np.uint64((ids[i] >> shift) & 255)
+            other[np.uint64(place[digit])] = ids[i]
+            place[digit] += 1
+        ids, other = other, ids
+        shift += 8
+    return ids
+
+
+@compiled
 def group_by_candidate(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     queries: int,
+    rules: NDArray[np.int32],
     answers: NDArray[np.int32],
     size: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Turn grounded bodies into candidates (query, entity), each with its bodies and counts.
+    """Turn grounded bodies into candidates (query, entity), each with its rules, `rules` [bodies], and counts.
 
     Queries that do not reach their answer [queries] have no candidates; without answers (length 0) all have.
-    Returns query [c], entity [c], ptr [c+1], body [n], count [n]; candidates ascend by query and entity, the
-    bodies of one candidate ascend. `size` [E] is zero before and after.
+    Returns query [c], entity [c], ptr [c+1], rule [n], count [n]; candidates ascend by query and entity, the
+    rules of one candidate have the order of the bodies. `size` [E] is zero before and after.
     """
-    bodies = (len(ptr) - 1) // max(queries, 1)
-    body_of, count_of = np.empty(len(entity), np.int32), np.empty(len(entity), count.dtype)
+    bodies = len(rules)
+    rule_of, count_of = np.empty(len(entity), np.int32), np.empty(len(entity), count.dtype)
     query_of, entity_of = np.empty(len(entity), np.int64), np.empty(len(entity), np.int32)
     end_of = np.empty(len(entity) + 1, np.int64)
     touched = np.empty(len(size) + 1, np.int32)  # one is written before it is known to be new
@@ -266,7 +286,7 @@ def group_by_candidate(
         if len(answers) > 0 and size[answers[q]] == 0:
             size[touched[:reached]] = 0
             continue
-        for e in np.sort(touched[:reached]):
+        for e in ascending(touched[:reached].copy(), len(size)):
             query_of[candidates], entity_of[candidates] = q, e
             filled += size[e]
             size[e] = filled - size[e]  # from now on: where the candidate's next body goes
@@ -275,10 +295,10 @@ def group_by_candidate(
         for k in range(bodies):
             for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
                 free = np.uint64(size[np.uint32(entity[i])])
-                body_of[free], count_of[free] = k, count[i]
+                rule_of[free], count_of[free] = rules[k], count[i]
                 size[np.uint32(entity[i])] = free + np.uint64(1)
         size[touched[:reached]] = 0
-    of_results = body_of[:filled], count_of[:filled]
+    of_results = rule_of[:filled], count_of[:filled]
     return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], *of_results
 
 

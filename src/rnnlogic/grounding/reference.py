@@ -118,15 +118,21 @@ def score_candidates(
     )
 
 
+def ascending(ids: NDArray[np.int32], most: int) -> NDArray[np.int32]:  # noqa: ARG001 - how large they are
+    """Ids in ascending order."""
+    return np.array(sorted(ids.tolist()), np.int32)
+
+
 def group_by_candidate(
     entity: NDArray[np.int32],
     count: NDArray[Any],
     ptr: NDArray[np.int64],
     queries: int,
+    rules: NDArray[np.int32],
     answers: NDArray[np.int32],
     size: NDArray[np.int64],  # noqa: ARG001 - the kernel's memory
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Turn grounded bodies into candidates (query, entity), each with its bodies and counts."""
+    """Turn grounded bodies into candidates (query, entity), each with its rules and counts."""
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for body, query, positions in _cells(ptr, queries):
         for i in positions:
@@ -137,7 +143,7 @@ def group_by_candidate(
         np.array([query for query, _ in candidates], np.int64),
         np.array([e for _, e in candidates], np.int32),
         np.append(0, np.cumsum([len(bodies) for bodies in lists], dtype=np.int64)),
-        np.array([body for bodies in lists for body, _ in bodies], np.int32),
+        np.array([rules[body] for bodies in lists for body, _ in bodies], np.int32),
         np.array([n for bodies in lists for _, n in bodies], count.dtype),
     )
 

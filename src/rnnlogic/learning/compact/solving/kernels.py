@@ -1,4 +1,7 @@
-"""Compiled sums over the columns (rules) of a problem, and its minimum; plain twins in `reference.py`."""
+"""Compiled sums over the columns (rules) of a problem, and its minimum; plain twins in `reference.py`.
+
+Inner loops have unsigned places: signed ones are each checked for being counted from the end of an array.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +24,8 @@ def add_scores(
     for i in range(len(columns)):
         weight = weights[i]
         if weight != 0.0:
-            for n in range(column_ptr[columns[i]], column_ptr[columns[i] + 1]):
-                scores[candidate[n]] += weight * value[n]
+            for n in range(np.uint64(column_ptr[columns[i]]), np.uint64(column_ptr[columns[i] + 1])):
+                scores[np.uint32(candidate[n])] += weight * value[n]
 
 
 @compiled
@@ -37,8 +40,8 @@ def column_sums(
     sums = np.zeros(len(columns))
     for i in range(len(columns)):
         total = 0.0
-        for n in range(column_ptr[columns[i]], column_ptr[columns[i] + 1]):
-            total += value[n] * upstream[candidate[n]]
+        for n in range(np.uint64(column_ptr[columns[i]]), np.uint64(column_ptr[columns[i] + 1])):
+            total += value[n] * upstream[np.uint32(candidate[n])]
         sums[i] = total
     return sums
 
@@ -68,7 +71,7 @@ def cross_entropy(
     """
     loss = 0.0
     for q in range(len(query_ptr) - 1):
-        first, last = query_ptr[q], query_ptr[q + 1]
+        first, last = np.uint64(query_ptr[q]), np.uint64(query_ptr[q + 1])
         highest, weight = -np.inf, 0.0
         for c in range(first, last):
             highest = max(highest, scores[c])
@@ -102,13 +105,14 @@ def curvatures(
     result = np.zeros(len(columns))
     mean = np.zeros(len(weight))
     for i in range(len(columns)):
-        first, last = column_ptr[columns[i]], column_ptr[columns[i] + 1]
+        first, last = np.uint64(column_ptr[columns[i]]), np.uint64(column_ptr[columns[i] + 1])
         total = 0.0
         for n in range(first, last):
-            mean[query[candidate[n]]] += probability[candidate[n]] * value[n]
-            total += probability[candidate[n]] * value[n] * value[n]
+            c = np.uint32(candidate[n])
+            mean[np.uint32(query[c])] += probability[c] * value[n]
+            total += probability[c] * value[n] * value[n]
         for n in range(first, last):
-            q = query[candidate[n]]
+            q = np.uint32(query[np.uint32(candidate[n])])
             if mean[q] != 0.0:
                 total -= mean[q] * mean[q] / weight[q]
                 mean[q] = 0.0
@@ -143,8 +147,8 @@ def restricted(
     """
     place = np.zeros(len(target), np.int32)
     for column in columns:
-        for n in range(column_ptr[column], column_ptr[column + 1]):
-            place[candidate[n]] = 1
+        for n in range(np.uint64(column_ptr[column]), np.uint64(column_ptr[column + 1])):
+            place[np.uint32(candidate[n])] = 1
     new_ptr = np.zeros_like(query_ptr)
     new_target, many, new_rest = np.empty_like(target), np.empty_like(target), np.empty_like(target)
     used = 0
@@ -166,11 +170,11 @@ def restricted(
         new_columns[i + 1] = new_columns[i] + column_ptr[columns[i] + 1] - column_ptr[columns[i]]
     new_candidate = np.empty(new_columns[-1], np.int32)
     new_value = np.empty(new_columns[-1], np.float32)
-    end = 0
+    end = np.uint64(0)
     for column in columns:
-        for n in range(column_ptr[column], column_ptr[column + 1]):
-            new_candidate[end], new_value[end] = place[candidate[n]], value[n]
-            end += 1
+        for n in range(np.uint64(column_ptr[column]), np.uint64(column_ptr[column + 1])):
+            new_candidate[end], new_value[end] = place[np.uint32(candidate[n])], value[n]
+            end += np.uint64(1)
     return new_ptr, new_target[:used], many[:used], new_rest[:used], new_columns, new_candidate, new_value
 
 
@@ -194,13 +198,13 @@ def _value_and_slope(
     for i in range(len(weights)):
         weight = weights[i]
         if weight != 0.0:
-            for n in range(column_ptr[i], column_ptr[i + 1]):
-                scores[candidate[n]] += weight * value[n]
+            for n in range(np.uint64(column_ptr[i]), np.uint64(column_ptr[i + 1])):
+                scores[np.uint32(candidate[n])] += weight * value[n]
     loss = cross_entropy(query_ptr, target, stands_for, scores, upstream)
     for i in range(len(weights)):
         total = 0.0
-        for n in range(column_ptr[i], column_ptr[i + 1]):
-            total += value[n] * upstream[candidate[n]]
+        for n in range(np.uint64(column_ptr[i]), np.uint64(column_ptr[i + 1])):
+            total += value[n] * upstream[np.uint32(candidate[n])]
         slope[i] = total + weight_decay * weights[i]
         loss += weight_decay / 2 * weights[i] * weights[i]
     return loss
