@@ -2,6 +2,7 @@
 
 An item is something that may be true of an entity: row j of the graph, relation(head, entity), or, with id
 rows + relation, that some such fact exists. A rule with constants says that who has an item has an answer.
+Inner loops have unsigned places: signed ones are each checked for being counted from the end of an array.
 """
 
 from __future__ import annotations
@@ -225,9 +226,10 @@ def _add(
 ) -> int:
     """Make entities candidates; returns the number of candidates."""
     for entity in entities:
-        candidates[used] = entity
-        used += not is_candidate[entity]
-        is_candidate[entity] = True
+        place = np.uint32(entity)
+        candidates[np.uint64(used)] = entity
+        used += not is_candidate[place]
+        is_candidate[place] = True
     return used
 
 
@@ -242,10 +244,11 @@ def _add_frequent(
 ) -> int:
     """Make frequent answers candidates that others than the head have; returns the number of candidates."""
     for answer in frequent:
-        candidates[used] = answer
-        if times[answer] > known[answer]:
-            used += not is_candidate[answer]
-            is_candidate[answer] = True
+        place = np.uint32(answer)
+        candidates[np.uint64(used)] = answer
+        if times[place] > known[place]:
+            used += not is_candidate[place]
+            is_candidate[place] = True
     return used
 
 
@@ -317,14 +320,15 @@ def find_evidence(
             found if has_prior else found[:0], items, wanted, times, known, logs,
             few, out, out_value, spans[q], filled,
         )  # fmt: skip
-        filled = _put_rules(found, wanted, of_head, of_answer, out, out_value, spans[q], filled)
+        filled = _put_rules(found, wanted, of_head, of_answer, few, out, out_value, spans[q], filled)
         spans[q, KINDS] = filled
-        for answer in candidates[:used]:
-            is_candidate[answer] = False
+        for answer in found:
+            place = np.uint32(answer)
+            is_candidate[place] = False
             if by_rules[0]:
-                of_head[answer] = 0.0
+                of_head[place] = 0.0
             if by_rules[1]:
-                of_answer[answer] = 0.0
+                of_answer[place] = 0.0
         for row in items.row[items.ptr[head] : items.ptr[head + 1]]:
             marks[graph.row_head[row]] = 0
         known[graph.tails[first:last]] = False

@@ -47,8 +47,8 @@ def _put_links(
     """
     number = 0
     for answer in candidates:
-        few[number] = answer
-        number += marks[answer] != 0
+        few[np.uint64(number)] = answer
+        number += marks[np.uint32(answer)] != 0
     for kind in range(TURNED, ITSELF):
         spans[kind] = filled
         for answer in few[: number if wanted[kind] else 0]:
@@ -78,17 +78,18 @@ def _put_prior(
     """Put out how often candidates are answers of other queries; returns how many results there are."""
     number = 0
     for answer in candidates:
-        few[number] = answer
-        number += times[answer] > known[answer]
+        few[np.uint64(number)] = answer
+        number += times[np.uint32(answer)] > known[np.uint32(answer)]
     for kind in range(TAKEN, HEAD):
         spans[kind] = filled
         for answer in few[: number if wanted[kind] else 0]:
-            amount = 1.0
+            place, amount = np.uint32(answer), 1.0
             if kind == FREQUENT:
-                amount = logs[times[answer] - known[answer]]
+                amount = logs[np.uint64(times[place] - known[place])]
             elif kind == DEGREE:
-                amount = logs[items.ptr[answer + 1] - items.ptr[answer] - known[answer]]
-            out[filled], out_value[filled] = answer, amount
+                degree = items.ptr[np.uint32(answer + 1)] - items.ptr[place]
+                amount = logs[np.uint64(degree - known[place])]
+            out[np.uint64(filled)], out_value[np.uint64(filled)] = answer, amount
             filled += 1
     return filled
 
@@ -99,19 +100,25 @@ def _put_rules(
     wanted: NDArray[np.bool_],
     of_head: NDArray[np.float64],
     of_answer: NDArray[np.float64],
+    few: NDArray[np.int32],
     out: NDArray[np.int32],
     out_value: NDArray[np.float32],
     spans: NDArray[np.int64],
     filled: int,
 ) -> int:
     """Put out what the best rules with constants say; returns how many results there are."""
+    number = 0
     for kind in range(HEAD, KINDS):
         spans[kind] = filled
-        best = of_head if kind <= HEADS else of_answer
-        for answer in candidates[: len(candidates) if wanted[kind] else 0]:
-            if best[answer, 0] > 0:
-                is_one = kind in (HEAD, ANSWER)
-                out[filled] = answer
-                out_value[filled] = _strength(best[answer, 0]) if is_one else _several(best[answer])
-                filled += 1
+        best, is_one = of_head if kind <= HEADS else of_answer, kind in (HEAD, ANSWER)
+        if is_one:
+            number = 0
+            for answer in candidates[: len(candidates) if wanted[kind] or wanted[kind + 1] else 0]:
+                few[np.uint64(number)] = answer
+                number += best[np.uint32(answer), 0] > 0
+        for answer in few[: number if wanted[kind] else 0]:
+            place = np.uint32(answer)
+            out[np.uint64(filled)] = answer
+            out_value[np.uint64(filled)] = _strength(best[place, 0]) if is_one else _several(best[place])
+            filled += 1
     return filled
