@@ -35,7 +35,7 @@ class Walked(NamedTuple):
             np.append(self.place, place),
             np.append(self.ptr, self.ptr[-1] + np.cumsum(sizes)),
             np.append(self.entity, entity),
-            np.append(self.counts.astype(dtype), np.negative(value, dtype=dtype)),
+            np.concatenate([self.counts, np.negative(value)], dtype=dtype, casting="same_kind"),
         )
 
 
