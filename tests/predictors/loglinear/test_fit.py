@@ -80,11 +80,15 @@ def test_a_sample_of_candidates_stands_for_all(family, rules):
         queries=everything.queries[:1],
         heads=everything.heads[:1],
         label=(np.arange(len(everything)) == 3).astype(np.int8),
+        value=np.arange(len(everything.value), dtype=np.float32),  # no two are equal
     )
     few = sampled([many], 10, [0])
     assert len(few) == 10
     assert few.stands_for.sum() == pytest.approx(len(everything))
     assert few.label.sum() == 1
+    alike = sampled([replace(many, value=np.ones_like(many.value))], 10, [0])
+    assert len(alike) < 10  # equal ones are held once, and stand for all of them
+    assert alike.stands_for.sum() == pytest.approx(len(everything))
 
 
 def test_own_fact_is_hidden_and_other_answers_are_left_out(rules):

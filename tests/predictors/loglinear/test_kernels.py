@@ -37,12 +37,20 @@ def test_gradient_is_the_slope_of_the_loss(problem, psi):
 @many
 @given(problem=problems(), psi=weights, prior=weights, number=numbers, seed=st.integers(0, 99))
 def test_selection_and_reward(problem, psi, prior, number, seed):
+    prior = prior + 1e-3 * np.sqrt(np.arange(NUM_RULES))  # rounding decides between rules that tie but for it
     draws = np.random.default_rng(seed).random(problem.num_queries * number)
     for uniform in (draws, draws[:0]):
         args = (*problem.examples, psi, prior, number, uniform)
         np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
     args = (*problem.examples, psi, prior, number, draws)
     np.testing.assert_allclose(kernels.reward_samples(*args), reference.reward_samples(*args), atol=1e-9)
+
+
+@many
+@given(problem=problems(), number=numbers)
+def test_the_first_of_equal_rules_are_selected(problem, number):
+    args = (*problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number, np.empty(0))
+    np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
 
 
 @many
@@ -78,3 +86,17 @@ def test_sampled_candidates(problem, psi, most, seed):
     )
     assert loss == pytest.approx(expected_loss, abs=1e-9)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
+
+
+@many
+@given(problem=problems(), psi=weights, number=numbers)
+def test_equal_candidates_are_merged_at_the_same_loss(problem, psi, number):
+    query_ptr, candidate_ptr, rule, value, label = problem.examples
+    value = np.round(value)  # so that some are equal
+    stands_for = np.random.default_rng(number).integers(0, 3, len(problem)).astype(np.float32)
+    args = query_ptr, candidate_ptr, rule, value, label
+    found = kernels.merged(*args, stands_for)
+    np.testing.assert_array_equal(found, reference.merged(*args, stands_for))
+    before, after = (kernels.loss_and_gradient(*args, many, psi) for many in (stands_for + 0, found))
+    np.testing.assert_allclose(before[0], after[0], atol=1e-9)
+    np.testing.assert_allclose(before[1], after[1], atol=1e-9)

@@ -243,6 +243,62 @@ def _hold_lowest(candidates: Any, low: Any, number: int, many: float, stands_for
 
 
 @compiled
+def merged(
+    query_ptr: NDArray[np.int64],
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    label: NDArray[np.int8],
+    stands_for: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """What candidates [c] stand for if the first of a query's equal wrong ones stands for all: the same loss.
+
+    Candidates are equal that the same rules reach with the same values.
+    """
+    found, bits = stands_for.copy(), value.view(np.int32)
+    held, table = np.empty(_most_candidates(query_ptr), np.int64), np.empty(0, np.int64)
+    for q in range(len(query_ptr) - 1):
+        number, size = 0, 2
+        for c in range(query_ptr[q], query_ptr[q + 1]):
+            held[number] = c
+            number += label[c] == WRONG and stands_for[c] != 0
+        while size < 2 * number:
+            size *= 2
+        if size > len(table):
+            table = np.empty(size, np.int64)
+        table[:size] = -1
+        for c in held[:number]:
+            first, last = np.uint64(candidate_ptr[c]), np.uint64(candidate_ptr[c + 1])
+            mixed = np.uint64(0)
+            for i in range(first, last):
+                both = (np.uint64(rule[i]) << np.uint64(32)) ^ np.uint64(np.uint32(bits[i]))
+                mixed = (mixed ^ both) * np.uint64(0x9E3779B97F4A7C15)
+                mixed ^= mixed >> np.uint64(29)
+            slot = mixed & np.uint64(size - 1)
+            while table[slot] >= 0 and not _are_equal(candidate_ptr, rule, bits, table[slot], c):
+                slot = (slot + np.uint64(1)) & np.uint64(size - 1)
+            if table[slot] < 0:
+                table[slot] = c
+            else:
+                found[table[slot]] += found[c]
+                found[c] = 0
+    return found
+
+
+@compiled
+def _are_equal(candidate_ptr: Any, rule: Any, bits: Any, one: int, other: int) -> bool:
+    """Whether the same rules reach two candidates with the same values."""
+    first, second, last = candidate_ptr[one], candidate_ptr[other], candidate_ptr[one + 1]
+    if last - first != candidate_ptr[other + 1] - second:
+        return False
+    for i in range(np.uint64(last - first)):
+        a, b = np.uint64(first) + i, np.uint64(second) + i
+        if rule[a] != rule[b] or bits[a] != bits[b]:
+            return False
+    return True
+
+
+@compiled
 def held_results(
     candidate_ptr: NDArray[np.int64],
     rule: NDArray[np.int32],

@@ -185,6 +185,27 @@ def sampled_candidates(
     return stands_for
 
 
+def merged(
+    query_ptr: NDArray[np.int64],
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    label: NDArray[np.int8],
+    stands_for: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    """What candidates [c] stand for if the first of a query's equal wrong ones stands for all: the same loss."""
+    found = stands_for.copy()
+    for q in range(len(query_ptr) - 1):
+        firsts: dict[tuple[tuple[int, float], ...], int] = {}
+        for c in range(query_ptr[q], query_ptr[q + 1]):
+            if label[c] == WRONG and stands_for[c]:
+                first = firsts.setdefault(tuple(candidate_features(c, candidate_ptr, rule, value)), c)
+                if first != c:
+                    found[first] += found[c]
+                    found[c] = 0
+    return found
+
+
 def held_results(
     candidate_ptr: NDArray[np.int64],
     rule: NDArray[np.int32],
