@@ -257,7 +257,7 @@ def _parts(
 def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidates:
     """Examples to learn from: without queries whose answer is not reached, and without what is left out.
 
-    Of each query at most `most` candidates are held, and some stand for many; equal ones are held once.
+    Of each query at most `most` candidates are held, and some stand for many. Of many, equal ones are held once.
     """
     held: list[Candidates] = []
     guess: Weights | None = None
@@ -265,7 +265,9 @@ def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidat
         guess = _first_guess(part) if guess is None else guess
         is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
         luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
-        stands_for = merged(*part.examples, sampled_candidates(*part.examples, guess, luck, most))
+        stands_for = sampled_candidates(*part.examples, guess, luck, most)
+        if is_large:  # in few candidates, few are equal
+            stands_for = merged(*part.examples, stands_for)
         held.append(_held(part, stands_for, np.arange(len(part.ids), dtype=np.int32)))
     return joined(held)
 
