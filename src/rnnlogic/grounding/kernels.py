@@ -240,8 +240,8 @@ def ascending(ids: NDArray[np.int32], most: int) -> NDArray[np.int32]:
         place[:] = 0
         for i in range(np.uint64(len(ids))):
             place[np.uint64(((ids[i] >> shift) & 255) + 1)] += 1
-        for digit in range(255):
-            place[digit + 1] += place[digit]
+        for i in range(255):
+            place[i + 1] += place[i]
         for i in range(np.uint64(len(ids))):
             digit = np.uint64((ids[i] >> shift) & 255)
             other[np.uint64(place[digit])] = ids[i]
@@ -261,7 +261,7 @@ def group_by_candidate(
     answers: NDArray[np.int32],
     size: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Turn grounded bodies into candidates (query, entity), each with its rules, `rules` [bodies], and counts.
+    """Turn grounded bodies into candidates (query, entity), each with `rules` [bodies] and counts.
 
     Queries that do not reach their answer [queries] have no candidates; without answers (length 0) all have.
     Returns query [c], entity [c], ptr [c+1], rule [n], count [n]; candidates ascend by query and entity, the

@@ -257,7 +257,8 @@ def _parts(
 def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidates:
     """Examples to learn from: without queries whose answer is not reached, and without what is left out.
 
-    Of each query at most `most` candidates are held, and some stand for many. Of many, equal ones are held once.
+    Of each query at most `most` candidates are held, and some stand for many. Where there are more, equal
+    ones are held once.
     """
     held: list[Candidates] = []
     guess: Weights | None = None

@@ -193,7 +193,7 @@ def merged(
     label: NDArray[np.int8],
     stands_for: NDArray[np.float32],
 ) -> NDArray[np.float32]:
-    """What candidates [c] stand for if the first of a query's equal wrong ones stands for all: the same loss."""
+    """What candidates [c] stand for if the first of a query's equal wrong ones stands for all of them."""
     found = stands_for.copy()
     for q in range(len(query_ptr) - 1):
         firsts: dict[tuple[tuple[int, float], ...], int] = {}
