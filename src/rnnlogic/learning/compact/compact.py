@@ -12,7 +12,7 @@ from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.grounding.ground import Grounder
-from rnnlogic.learning.compact.fit import Fit, Sparse, first_rules, shrink
+from rnnlogic.learning.compact.fit import NONE, Fit, Sparse, first_rules, shrink
 from rnnlogic.learning.compact.ground import grounded_heads, reach_hashes
 from rnnlogic.learning.compact.levels import Level, chosen_level, frontier, full_level, model_at
 from rnnlogic.learning.compact.questions import imitation, questions, without_twins
@@ -121,8 +121,10 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     if surest is not None:
         few[surest.place] = True
     models, spare = unchanged(teacher, ids[few]), int(surest is not None)
+    places = np.flatnonzero(allowed)
+    reasons = NONE if surest is None else surest.reasons(problem, places)
     size = np.sqrt(len(teacher.graph.edges(relation)[0]))
-    for active, now, saved in shrink(problem, weights, np.flatnonzero(allowed), settings, fit, spare):
+    for active, now, saved in shrink(problem, weights, places, settings, fit, spare, reasons):
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
         model = Sparse(active, now)

@@ -25,6 +25,7 @@ FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules chan
 STEEP = 4  # so many times the rules that are looked for get a closer look
 LEAST_REACH = 1e-3  # share of the answers below which rules count as alike in what they reach
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
+NONE: Ids = np.empty(0, np.int64)
 FEW = 16  # up to so many rules others may come in at every stop, not only at these levels
 
 
@@ -197,34 +198,44 @@ class Pool(NamedTuple):
     fit: Fit
     allowed: Ids  # places in names
 
+    def keeping(self, rules: Ids) -> Fit:
+        """How models of this part are fitted if these rules must not be dropped."""
+        return self.fit._replace(pinned=np.searchsorted(self.names, rules))
+
 
 def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit) -> Pool:
     """The rules that were seen so far and as many others that promise most."""
     names = np.union1d(seen, promising(problem, model, allowed, max(len(seen), 100), fit))
-    pinned = np.searchsorted(names, fit.pinned)
-    smaller = fit._replace(pinned=pinned, penalty=fit.penalty[names])
+    smaller = fit._replace(penalty=fit.penalty[names])
     return Pool(names, of_columns(problem, names), smaller, np.flatnonzero(np.isin(names, allowed)))
 
 
 def shrink(
-    problem: Imitation, weights: Floats, allowed: Ids, settings: CompactSettings, fit: Fit, spare: int = 0
+    problem: Imitation,
+    weights: Floats,
+    allowed: Ids,
+    settings: CompactSettings,
+    fit: Fit,
+    spare: int = 0,
+    reasons: Ids = NONE,
 ) -> Iterator[tuple[Ids, Floats, Floats]]:
     """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k].
 
-    All sizes that a path stops at leave room for `spare` more rules.
+    All sizes that a path stops at leave room for `spare` more rules. `reasons` go last, the first at the end.
     """
-    seen = np.union1d(np.flatnonzero(weights), fit.pinned)
+    seen = np.union1d(np.flatnonzero(weights), np.union1d(fit.pinned, reasons))
     model = Sparse(seen, weights[seen])
     pool = Pool(np.arange(len(weights)), problem, fit, allowed)
     is_pooled = False
     levels = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
     wanted = [max(size - spare, 1) for size in levels]
     for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
-        model = dropped(pool.problem, model, size, pool.fit)
+        pinned = np.union1d(fit.pinned, reasons[: max(size - len(fit.pinned), 0)])
+        model = dropped(pool.problem, model, size, pool.keeping(pinned))
         if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:
             pool, is_pooled = pooled(problem, model, seen, allowed, fit), True
             model = Sparse(np.searchsorted(pool.names, model.active), model.weights)
         if is_pooled and (size <= FEW or size in wanted):
-            model = swapped(pool.problem, model, pool.allowed, pool.fit, settings.swaps)
+            model = swapped(pool.problem, model, pool.allowed, pool.keeping(pinned), settings.swaps)
         if len(model.active):
             yield pool.names[model.active], model.weights, saved_loss(pool.problem, *model)

@@ -13,6 +13,8 @@ from rnnlogic.learning.compact.fit import Fit, Sparse, fitted, of_columns
 from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 from rnnlogic.rules.ruleset import RuleSet
 
+REASONS = 3  # of a relation: tried 1, 3 and 6
+
 
 class Surest(NamedTuple):
     """Where the evidence stands among some rules, and what each of them counts if it is the most trusted."""
@@ -23,6 +25,22 @@ class Surest(NamedTuple):
     def values(self, columns: Columns, active: Ids, size: int) -> NDArray[np.float32]:
         """What the most trusted of the active rules counts for each candidate [size]."""
         return largest_by_column(columns.ptr, columns.candidate, active, self.strength[active], size)
+
+    def reasons(self, problem: Imitation, allowed: Ids) -> Ids:
+        """The few allowed rules that are the most trusted ones behind most of what the full model answers,
+        the best one first.
+
+        A model that has to do without them has no other to trust, however well it imitates by sums.
+        """
+        ptr, candidate, _ = problem.columns
+        trusted = allowed[self.strength[allowed] > 0]
+        highest = self.values(problem.columns, trusted, len(problem.target))
+        rule = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        is_best = np.isin(rule, trusted) & (self.strength[rule] >= highest[candidate])
+        rule, answered = rule[is_best], problem.target[candidate[is_best]]
+        worth = np.bincount(rule, answered * self.strength[rule], len(ptr) - 1)
+        first = np.argsort(-worth, kind="stable")[:REASONS]
+        return first[worth[first] > 0]
 
     def joined(self, problem: Imitation, model: Sparse, fit: Fit) -> Sparse:
         """A model fitted anew together with this evidence; without it where it gets no weight."""
