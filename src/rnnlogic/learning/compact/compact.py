@@ -125,6 +125,8 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     reasons = NONE if surest is None else surest.reasons(problem, places)
     size = np.sqrt(len(teacher.graph.edges(relation)[0]))
     for active, now, saved in shrink(problem, weights, places, settings, fit, spare, reasons):
+        is_other = ~np.isin(active, reasons)  # reasons are not there for what they save
+        saved = saved[is_other] if is_other.any() else saved
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
         model = Sparse(active, now)
