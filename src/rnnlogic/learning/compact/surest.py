@@ -27,7 +27,7 @@ class Surest(NamedTuple):
         return largest_by_column(columns.ptr, columns.candidate, active, self.strength[active], size)
 
     def reasons(self, problem: Imitation, allowed: Ids) -> Ids:
-        """Few allowed rules, the most trusted ones behind most of what the full model answers, the best first.
+        """Few allowed rules: the most trusted ones behind most answers of the full model, the best first.
 
         A model that has to do without them has no other to trust, however well it imitates by sums.
         """
