@@ -175,13 +175,16 @@ function review(queue) {
   if (items.length) focus(current);
 }
 
-// How well relations are answered is measured after the start of the server; ask until it is there.
+// How well relations are answered is measured after the start of the server; ask until it is there. Only the table
+// is replaced: who is typing meanwhile keeps the text.
 async function awaitFigures(tries) {
-  const run = decodeURIComponent(base.split("/").pop());
-  const answer = await fetch(`/v1/relations?${new URLSearchParams({ run })}`).catch(() => null);
-  const found = answer && answer.ok ? await answer.json() : [];
-  if (found.some((one) => one.validation)) { location.reload(); return; }
-  if (tries > 0) setTimeout(() => awaitFigures(tries - 1), 3000);
+  const answer = await fetch(location.href).catch(() => null);
+  const page = answer && answer.ok ? new DOMParser().parseFromString(await answer.text(), "text/html") : null;
+  const table = page && $("[data-relations]:not([data-pending])", page);
+  if (table) {
+    $("[data-pending]").replaceWith(document.adoptNode(table));
+    $("[data-pending-note]").remove();
+  } else if (tries > 0) setTimeout(() => awaitFigures(tries - 1), 3000);
 }
 
 $$("[data-suggest]").forEach(suggest);
