@@ -10,7 +10,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 # The authors' splits lie beside the repository where we develop; elsewhere set DATA or RNNLOGIC_DATA.
 DATA ?= $(if $(RNNLOGIC_DATA),$(RNNLOGIC_DATA),../shared/data)
-# Modules are compiled when they are first loaded: most of torch never is.
+# Modules are compiled when they are first loaded: most of torch never is. Where byte code may not be kept, every
+# process would compile them again.
+export PYTHONDONTWRITEBYTECODE :=
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 MINUTES ?= 30
