@@ -4,11 +4,8 @@ The ```python blocks of a file run as one program, which must print exactly its 
 any. In ```console blocks every `$ command` must print the lines that follow it. Both start in empty folders.
 """
 
-import os
 import pkgutil
 import re
-import subprocess
-import sys
 import tomllib
 from itertools import chain
 from pathlib import Path
@@ -16,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rnnlogic.predictors.table import PREDICTORS
+from tests.programs import run_line, run_script
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,14 +27,6 @@ def blocks(file: Path, language: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, block.start(1)), block[1]) for block in found]
 
 
-def run(*command: str, folder: Path) -> tuple[int, str, str]:
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    done = subprocess.run(
-        command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout, done.stderr
-
-
 @every_file
 def test_python_blocks_run(file, tmp_path):
     code = ""
@@ -44,7 +34,7 @@ def test_python_blocks_run(file, tmp_path):
         code += "\n" * (line - code.count("\n")) + text  # tracebacks show the line numbers of the page
     script = tmp_path / f"{file.name}.py"
     script.write_text(code, encoding="utf-8")
-    status, out, err = run(sys.executable, str(script), folder=tmp_path)
+    status, out, err = run_script(script, tmp_path)
     assert status == 0, err
     expected = "".join(text for _, text in blocks(file, "output"))
     assert not expected or out == expected
@@ -55,7 +45,7 @@ def test_commands_print_what_is_shown(file, tmp_path):
     for _, text in blocks(file, "console"):
         for shown in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, expected = shown.partition("\n")
-            _, out, err = run("bash", "-c", command, folder=tmp_path)
+            _, out, err = run_line(command, tmp_path)
             assert out + err == expected, command
 
 

@@ -8,7 +8,8 @@ import re
 import shutil
 import sys
 
-from tests.test_docs import ROOT, blocks, run
+from tests.programs import run_line
+from tests.test_docs import ROOT, blocks
 
 sys.path.insert(0, str(ROOT / "examples"))
 
@@ -36,7 +37,7 @@ def test_the_page_shows_what_happens(tmp_path):
     for _, text in blocks(PAGE, "session"):
         for shown in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, expected = shown.partition("\n")
-            status, out, err = run("bash", "-c", command, folder=tmp_path)
+            status, out, err = run_line(command, tmp_path)
             assert status == 0, err
             assert skeleton(out) == skeleton(expected), command
     proposed = (tmp_path / "new_facts.tsv").read_text(encoding="utf-8").splitlines()[1:]

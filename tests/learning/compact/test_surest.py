@@ -5,7 +5,7 @@ import pytest
 
 from rnnlogic.learning.compact.fit import Fit, shrink
 from rnnlogic.learning.compact.settings import CompactSettings
-from rnnlogic.learning.compact.surest import REASONS, Surest
+from rnnlogic.learning.compact.surest import LEAST_WORTH, REASONS, Surest
 from rnnlogic.learning.compact.types import Columns, Imitation
 
 RULES, QUERIES, EACH = 8, 30, 5
@@ -28,8 +28,9 @@ def surest_of(seed):
     return Surest(RULES, strength)
 
 
+@pytest.mark.parametrize("weight", [-1.0, 0.5, 1.0, 2.0])
 @pytest.mark.parametrize("seed", range(5))
-def test_reasons_are_the_most_trusted_rules_behind_most_answers(seed):
+def test_reasons_are_the_most_trusted_rules_behind_most_answers(seed, weight):
     problem, reaches = problem_of(seed)
     surest, allowed = surest_of(seed), np.array([0, 1, 3, 4, 6, 7])
     worth = dict.fromkeys(range(RULES), 0.0)
@@ -38,9 +39,10 @@ def test_reasons_are_the_most_trusted_rules_behind_most_answers(seed):
         highest = max((surest.strength[k] for k in trusted), default=0)
         for k in trusted:
             if surest.strength[k] == highest:
-                worth[k] += target * highest
-    expected = sorted((k for k in worth if worth[k] > 0), key=lambda k: -worth[k])[:REASONS]
-    assert surest.reasons(problem, allowed).tolist() == expected
+                worth[k] += target * highest * weight
+    enough = [k for k in worth if worth[k] >= LEAST_WORTH]
+    expected = sorted(enough, key=lambda k: -worth[k])[:REASONS]
+    assert surest.reasons(problem, allowed, weight).tolist() == expected
 
 
 @pytest.mark.parametrize("pinned", [(), (5,)])

@@ -122,7 +122,9 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
         few[surest.place] = True
     models, spare = unchanged(teacher, ids[few]), int(surest is not None)
     places = np.flatnonzero(allowed)
-    reasons = NONE if surest is None else surest.reasons(problem, places)
+    reasons = NONE
+    if surest is not None:
+        reasons = surest.reasons(problem, places, float(teacher.weights[ids[surest.place]]))
     size = np.sqrt(len(teacher.graph.edges(relation)[0]))
     for active, now, saved in shrink(problem, weights, places, settings, fit, spare, reasons):
         is_other = ~np.isin(active, reasons)  # reasons are not there for what they save

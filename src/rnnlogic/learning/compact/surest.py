@@ -14,6 +14,7 @@ from rnnlogic.learning.compact.types import Columns, Floats, Ids, Imitation
 from rnnlogic.rules.ruleset import RuleSet
 
 REASONS = 3  # of a relation: tried 1, 3 and 6
+LEAST_WORTH = 0.5  # mean score that a reason gives to answers: below it, rules that imitate sums do more
 
 
 class Surest(NamedTuple):
@@ -26,10 +27,11 @@ class Surest(NamedTuple):
         """What the most trusted of the active rules counts for each candidate [size]."""
         return largest_by_column(columns.ptr, columns.candidate, active, self.strength[active], size)
 
-    def reasons(self, problem: Imitation, allowed: Ids) -> Ids:
-        """Few allowed rules: the most trusted ones behind most answers of the full model, the best first.
+    def reasons(self, problem: Imitation, allowed: Ids, weight: float) -> Ids:
+        """Few allowed rules: the most trusted ones behind many answers of the full model, the best first.
 
-        A model that has to do without them has no other to trust, however well it imitates by sums.
+        A model that has to do without them has no other to trust, however well it imitates by sums. `weight`
+        is that of this evidence in the full model.
         """
         ptr, candidate, _ = problem.columns
         trusted = allowed[self.strength[allowed] > 0]
@@ -37,9 +39,9 @@ class Surest(NamedTuple):
         rule = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
         is_best = np.isin(rule, trusted) & (self.strength[rule] >= highest[candidate])
         rule, answered = rule[is_best], problem.target[candidate[is_best]]
-        worth = np.bincount(rule, answered * self.strength[rule], len(ptr) - 1)
+        worth = weight * np.bincount(rule, answered * self.strength[rule], len(ptr) - 1)
         first = np.argsort(-worth, kind="stable")[:REASONS]
-        return first[worth[first] > 0]
+        return first[worth[first] >= LEAST_WORTH]
 
     def joined(self, problem: Imitation, model: Sparse, fit: Fit) -> Sparse:
         """A model fitted anew together with this evidence; without it where it gets no weight."""
