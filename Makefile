@@ -16,6 +16,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 MINUTES ?= 30
+MAKEFLAGS += -j2  # CI's browser comes while pip installs
 
 .PHONY: install demo test browser docs package bench bounds torture clean
 
@@ -26,8 +27,8 @@ demo: .venv/installed
 test: .venv/installed-dev browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@# mypy takes one core, so tests begin meanwhile
-	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n 2 --dist worksteal; tests=$$?; \
+	@# mypy takes one core, so tests begin meanwhile; three side by side, as some wait for servers and clusters
+	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
 	  wait $$types || { echo "mypy: see what it found, before the tests"; exit 1; }; exit $$tests
 
 # The tests of the explorer need a browser and skip without one; CI gets Debian's where it may.
@@ -56,16 +57,17 @@ package: .venv/installed-dev
 $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
-# torch goes first and alone: pinned by constraints.txt, it is the CPU build and later ranges are satisfied by it.
+# torch goes first: pinned by constraints.txt, it is the CPU build and later ranges are satisfied by it. With it comes
+# what builds the package, else pip installs that anew for every build.
 .venv/installed: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP_INSTALL) torch
-	$(PIP_INSTALL) -e .
+	$(PIP_INSTALL) torch hatchling editables
+	$(PIP_INSTALL) --no-build-isolation -e .
 	@touch $@
 
 # pip takes one core: on the other one the kernels are compiled that tests begin with. Without them tests pass, too.
 .venv/installed-dev: .venv/installed
 	PYTHONPATH=src $(BIN)/python -m tests.warm >/dev/null 2>&1 & warm=$$!; \
-	  $(PIP_INSTALL) -e '.[dev,rdf,plots,serve]'; status=$$?; wait $$warm; exit $$status
+	  $(PIP_INSTALL) --no-build-isolation -e '.[dev,rdf,plots,serve]'; status=$$?; wait $$warm; exit $$status
 	@touch $@
 
 clean:
