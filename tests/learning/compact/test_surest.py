@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnlogic.learning.compact.fit import Fit, shrink
+from rnnlogic.learning.compact.fit import Fit, Sparse, shrink
 from rnnlogic.learning.compact.settings import CompactSettings
 from rnnlogic.learning.compact.surest import LEAST_WORTH, REASONS, Surest
 from rnnlogic.learning.compact.types import Columns, Imitation
@@ -60,3 +60,19 @@ def test_reasons_go_last_and_pinned_rules_never(pinned):
     assert len(
         {tuple(active) for active, _, _ in shrink(*told)} - {tuple(a) for a, _, _ in shrink(*told, reasons)}
     )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_rule_that_is_trusted_stays_without_a_weight_of_its_own(seed):
+    """Penalties drop weights, but what the evidence counts is what it was fitted with."""
+    problem, reaches = problem_of(seed)
+    strength = np.append(np.random.default_rng(seed).integers(0, 5, RULES), 0).astype(np.float32)
+    surest, active = Surest(RULES, strength), np.arange(RULES)
+    penalty = np.append(np.full(RULES, 1e9), 0.0)
+    fit = Fit(0.001, False, 50, np.empty(0, np.int64), penalty, 0.0)
+    joined = surest.joined(problem, Sparse(active, np.zeros(RULES)), fit)
+    highest = np.where(reaches, strength[:RULES, None], 0).max(axis=0)
+    trusted = [k for k in active if ((strength[k] == highest) & reaches[k]).any() and strength[k] > 0]
+    assert joined.active.tolist() == [*trusted, RULES]
+    assert not joined.weights[:-1].any()
+    assert joined.weights[-1] != 0

@@ -59,6 +59,10 @@ class Surest(NamedTuple):
         told = np.append(everything, len(active)), start, fit.penalty[both], fit
         weights = fitted(small._replace(columns=columns), *told)
         kept = (weights != 0) | np.isin(both, fit.pinned)
+        if kept[-1]:  # a rule without a weight of its own may be the one that answers are trusted for
+            rule = np.repeat(everything, np.diff(ptr))
+            strength = self.strength[active][rule]
+            kept[rule[(strength > 0) & (strength >= values[candidate])]] = True
         order = np.argsort(both[kept])
         return Sparse(both[kept][order], weights[kept][order])
 
