@@ -16,20 +16,23 @@ export PYTHONDONTWRITEBYTECODE :=
 PIP_INSTALL := $(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -c constraints.txt
 
 MINUTES ?= 30
-MAKEFLAGS += -j2  # CI's browser comes while pip installs
+# pip, mypy and the compiler of the kernels take one core each.
+MAKEFLAGS += -j3
 
-.PHONY: install demo test browser docs package bench bounds torture clean
+.PHONY: install demo test types browser docs package bench bounds torture clean
 
 install: .venv/installed
 demo: .venv/installed
 	@$(BIN)/rnnlogic demo
 
-test: .venv/installed-dev browser
+# Three side by side, as some tests wait for servers and clusters.
+test: .venv/installed-dev browser types .venv/warm
+	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+types: .venv/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@# mypy takes one core, so tests begin meanwhile; three side by side, as some wait for servers and clusters
-	$(BIN)/mypy & types=$$!; $(BIN)/python -m pytest -n 3 --dist worksteal; tests=$$?; \
-	  wait $$types || { echo "mypy: see what it found, before the tests"; exit 1; }; exit $$tests
+	$(BIN)/mypy
 
 # The tests of the explorer need a browser and skip without one; CI gets Debian's where it may.
 browser:
@@ -64,10 +67,13 @@ $(BIN)/python:
 	$(PIP_INSTALL) --no-build-isolation -e .
 	@touch $@
 
-# pip takes one core: on the other one the kernels are compiled that tests begin with. Without them tests pass, too.
 .venv/installed-dev: .venv/installed
-	PYTHONPATH=src $(BIN)/python -m tests.warm >/dev/null 2>&1 & warm=$$!; \
-	  $(PIP_INSTALL) --no-build-isolation -e '.[dev,rdf,plots,serve]'; status=$$?; wait $$warm; exit $$status
+	$(PIP_INSTALL) --no-build-isolation -e '.[dev,rdf,plots,serve]'
+	@touch $@
+
+# The kernels that tests begin with, else each test process compiles them. Without them tests pass, too.
+.venv/warm: .venv/installed
+	-PYTHONPATH=src $(BIN)/python -m tests.warm >/dev/null 2>&1
 	@touch $@
 
 clean:

@@ -14,6 +14,8 @@ FEW = {
     "max_length": 2,
     "em": {"rounds": 1},
     "generator": {"pretrain_steps": 20, "tune_steps": 10},
+    "evidence": {"negative_evidence": "learned", "constants": True, "prior": True, "surest": True},
+    "choice": {"evidence": False},
 }
 
 
