@@ -8,9 +8,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny te
 import pytest
 from hypothesis import settings
 
-# A busy machine is slow now and then; that is no failure. Examples are new in every run, so half of the usual
-# hundred do, and CI stays short.
-settings.register_profile("rnnlogic", deadline=None, max_examples=50)
+# A busy machine is slow now and then; that is no failure.
+settings.register_profile("rnnlogic", deadline=None)
 settings.load_profile("rnnlogic")
 
 

@@ -33,13 +33,11 @@ class Surest(NamedTuple):
         A model that has to do without them has no other to trust, however well it imitates by sums. `weight`
         is that of this evidence in the full model.
         """
-        ptr, candidate, _ = problem.columns
-        trusted = allowed[self.strength[allowed] > 0]
-        highest = self.values(problem.columns, trusted, len(problem.target))
-        rule = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
-        is_best = np.isin(rule, trusted) & (self.strength[rule] >= highest[candidate])
-        rule, answered = rule[is_best], problem.target[candidate[is_best]]
-        worth = weight * np.bincount(rule, answered * self.strength[rule], len(ptr) - 1)
+        strength = np.zeros_like(self.strength)
+        strength[allowed] = self.strength[allowed]
+        highest = self.values(problem.columns, allowed, len(problem.target))
+        rule, candidate = most_trusted(problem.columns, strength, highest)
+        worth = weight * np.bincount(rule, problem.target[candidate] * strength[rule], len(strength))
         first = np.argsort(-worth, kind="stable")[:REASONS]
         return first[worth[first] >= LEAST_WORTH]
 
@@ -60,9 +58,7 @@ class Surest(NamedTuple):
         weights = fitted(small._replace(columns=columns), *told)
         kept = (weights != 0) | np.isin(both, fit.pinned)
         if kept[-1]:  # a rule without a weight of its own may be the one that answers are trusted for
-            rule = np.repeat(everything, np.diff(ptr))
-            strength = self.strength[active][rule]
-            kept[rule[(strength > 0) & (strength >= values[candidate])]] = True
+            kept[most_trusted(small.columns, self.strength[active], values)[0]] = True
         order = np.argsort(both[kept])
         return Sparse(both[kept][order], weights[kept][order])
 
@@ -74,6 +70,15 @@ class Surest(NamedTuple):
             values = self.values(columns, others.active, len(scores))
             scores += model.weights[~is_other][0] * values
         return others
+
+
+def most_trusted(
+    columns: Columns, strength: NDArray[np.float32], highest: NDArray[np.float32]
+) -> tuple[Ids, NDArray[np.int32]]:
+    """Rules that candidates are trusted for, each with its candidate; `highest` is of each candidate."""
+    rule = np.repeat(np.arange(len(columns.ptr) - 1), np.diff(columns.ptr))
+    is_most = (strength[rule] > 0) & (strength[rule] >= highest[columns.candidate])
+    return rule[is_most], columns.candidate[is_most]
 
 
 def surest_of(rules: RuleSet, ids: Ids) -> Surest | None:
