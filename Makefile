@@ -44,8 +44,8 @@ bench: .venv/installed-dev
 
 # Compiled code does not check indices otherwise: what it writes beyond an array shows up elsewhere, if at all.
 bounds: .venv/installed-dev
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m pytest -n 2 tests/grounding tests/mining \
-	  tests/predictors tests/embeddings tests/evaluation tests/learning/compact
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=build/bounds $(BIN)/python -m pytest -n 2 tests/features tests/mining \
+	  tests/predictors tests/embeddings tests/evaluation tests/fit/compact
 
 torture: .venv/installed-dev
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) --json build/torture.json

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.formats import read_rules
 from rnnlogic.rules.ruleset import RuleSet
 from scale import measure_scale, peak_memory_gb

@@ -19,8 +19,8 @@ from typing import Any
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.sampling.budget import Budget
+from rnnlogic.features.chains.sampling.budget import Budget
+from rnnlogic.features.ground import Grounder
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.mining.statistics import training_queries
+from rnnlogic.features.ground import Grounder
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.plus.examples import Examples
 from rnnlogic.predictors.plus.kernels import EPSILON
@@ -33,6 +32,7 @@ from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.plus.train import Optimizer, strongest
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.runs.folder import Run
+from rnnlogic.statistics.statistics import training_queries
 
 USUAL_DEGREE = 2.0
 ALL = 10**9

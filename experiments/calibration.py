@@ -23,12 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.answering.calibration.calibration import calibrate
-from rnnlogic.answering.calibration.level import Level
-from rnnlogic.answering.calibration.reliability import LEAST, reliability
-from rnnlogic.answering.calibration.standing import new_answers, straight, turned
-from rnnlogic.answering.completion.complete import proposed_facts
 from rnnlogic.base.types import silent
+from rnnlogic.calibrate.calibration import calibrate
+from rnnlogic.calibrate.level import Level
+from rnnlogic.calibrate.reliability import LEAST, reliability
+from rnnlogic.calibrate.standing import new_answers, straight, turned
+from rnnlogic.complete.complete import proposed_facts
 from rnnlogic.data.dataset import Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.model import RNNLogic

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from rnnlogic.answering.calibration.reliability import reliability
+from rnnlogic.calibrate.reliability import reliability
 from rnnlogic.model import RNNLogic
 
 CUTS = (100, 1000)

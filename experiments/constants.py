@@ -33,8 +33,7 @@ from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.learning.evidence import evidence_rules
-from rnnlogic.mining.anyburl import anyburl_statistics
+from rnnlogic.fit.evidence import evidence_rules
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task
@@ -42,6 +41,7 @@ from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
+from rnnlogic.statistics.anyburl import anyburl_statistics
 from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
 
 DECAYS = (100.0, 10.0, 1.0)

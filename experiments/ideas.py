@@ -21,12 +21,12 @@ from scipy.special import softmax
 from rnnlogic.base.executor import default_threads
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.mining.amie import amie_statistics
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.amie import amie_statistics
 
 PRIORS = (0.05, 0.1, 0.25, 0.5, 1.0)
 CONFIDENCES = (0.5, 0.2, 0.05)  # minimum PCA confidence of a new rule

@@ -8,6 +8,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is loaded: tiny te
 import pytest
 from hypothesis import settings
 
+from rnnlogic.config import make_config
+from rnnlogic.data import graph as graph_module
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.runs.folder import Run
+from tests.helpers.family import family
+from tests.helpers.rings import make_ring
+
 # A busy machine is slow now and then; that is no failure.
 settings.register_profile("rnnlogic", deadline=None)
 settings.load_profile("rnnlogic")
@@ -27,3 +34,23 @@ def authors_data() -> Path:
 def no_data_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names mean the offline data unless a test says otherwise."""
     monkeypatch.delenv("RNNLOGIC_DATA", raising=False)
+
+
+@pytest.fixture(params=["direct index", "bisection"])
+def any_index(request, monkeypatch):
+    """Run a test with both forms of the graph's row look-up."""
+    if request.param == "bisection":
+        monkeypatch.setattr(graph_module, "DIRECT_ENTRIES_FREE", 0)
+        monkeypatch.setattr(graph_module, "DIRECT_ENTRIES_PER_EDGE", 0)
+
+
+@pytest.fixture(scope="session")
+def ring() -> Dataset:
+    """A ring of entities, which rotations can tell all of."""
+    return make_ring()
+
+
+@pytest.fixture
+def run(tmp_path) -> Run:
+    """A run of the family that is begun."""
+    return Run.create(tmp_path / "run", family(), make_config({"seed": 3, "em": {"rounds": 2}}))

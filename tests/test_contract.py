@@ -27,7 +27,7 @@ from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.result import Learned, pack_learned, unpack_learned
+from rnnlogic.fit.result import Learned, pack_learned, unpack_learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.predictors.table import PREDICTORS, entry
@@ -36,10 +36,9 @@ from rnnlogic.studies.baselines.confidence import confidence_scorer
 from rnnlogic.studies.baselines.differentiable import DifferentiableSettings, fit_differentiable
 from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, train_pykeen
-from tests import toy
-from tests.embeddings.test_complex import random_complex
-from tests.family import family, family_facts, given_rules, tiny_config, tiny_settings, write_family
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers import toy
+from tests.helpers.embeddings import random_complex, random_embedding
+from tests.helpers.family import family, family_facts, given_rules, tiny_config, tiny_settings, write_family
 
 DATA = family()
 GRAPH = DATA.graph("train")

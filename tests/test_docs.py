@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rnnlogic.predictors.table import PREDICTORS
-from tests.programs import run_line, run_script
+from tests.helpers.programs import run_line, run_script
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -22,15 +22,17 @@ ORDER = [
     ["serve"],
     ["studies"],
     ["model"],
-    ["answering"],
+    ["complete"],
+    ["explain", "render"],
+    ["calibrate"],
     ["runs"],
-    ["learning"],
+    ["fit"],
     ["generator"],
     ["predictors"],
     ["embeddings"],
-    ["mining"],
+    ["mining", "statistics"],
     ["evaluation"],
-    ["grounding"],
+    ["features"],
     ["rules"],
     ["data"],
     ["config"],
@@ -39,7 +41,7 @@ ORDER = [
 # Settings lie beside the code that they govern, and yet at the bottom: nothing that they import is heavy.
 CONFIG = re.compile(r"(config|predictors\.table|(?!base\.)[\w.]+\.settings)(\.\w+)?")
 TORCH = (
-    *("generator/", "predictors/", "learning/", "studies/"),
+    *("generator/", "predictors/", "fit/", "studies/"),
     *("embeddings/rotate_torch.py", "embeddings/pykeen_scorer.py"),
 )
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}

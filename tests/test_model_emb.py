@@ -9,8 +9,8 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
-from tests.family import family, tiny_config
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import family, tiny_config
 
 DATA = family()
 EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)

@@ -14,8 +14,8 @@ from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, train_pykeen
-from tests.family import family, tiny_config
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import family, tiny_config
 
 DATA = family()
 EMBEDDING = random_embedding(DATA.vocab.num_entities, DATA.vocab.num_relations, dim=3)

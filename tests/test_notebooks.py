@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.programs import called
+from tests.helpers.programs import called
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))

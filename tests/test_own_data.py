@@ -8,7 +8,7 @@ import re
 import shutil
 import sys
 
-from tests.programs import run_line
+from tests.helpers.programs import run_line
 from tests.test_docs import ROOT, blocks
 
 sys.path.insert(0, str(ROOT / "examples"))

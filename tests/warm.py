@@ -7,8 +7,8 @@ compiling the same ones. Needs no test tools.
 from tempfile import TemporaryDirectory
 
 import rnnlogic
-from tests.family import family
 from tests.golden.record import results
+from tests.helpers.family import family
 
 FEW = {
     "max_length": 2,

@@ -16,16 +16,20 @@ if TYPE_CHECKING:
     from rnnlogic.data.saving import save_dataset
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.evaluate import evaluate
-    from rnnlogic.grounding.ground import Grounder
-    from rnnlogic.grounding.paths import paths
+    from rnnlogic.features.chains.paths import paths
+    from rnnlogic.features.ground import Grounder
     from rnnlogic.model import RNNLogic
     from rnnlogic.predictors.loglinear.predictor import RuleScorer
     from rnnlogic.rules.formats import read_rules, write_rules
-    from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+    from rnnlogic.rules.parse import parse_rule
+    from rnnlogic.rules.rule import Rule, format_rule
     from rnnlogic.rules.ruleset import RuleSet
 
 __all__ = [
+    "Chain",
+    "Constant",
     "Dataset",
+    "Feature",
     "Graph",
     "Grounder",
     "RNNLogic",
@@ -52,13 +56,14 @@ _MODULES = {
     "data.vocab": ("Vocab",),
     "base.errors": ("RNNLogicError",),
     "evaluation.evaluate": ("evaluate",),
-    "grounding.ground": ("Grounder",),
-    "grounding.paths": ("paths",),
+    "features.ground": ("Grounder",),
+    "features.chains.paths": ("paths",),
     "predictors.loglinear.predictor": ("RuleScorer",),
     "config": ("preset_for",),
     "model": ("RNNLogic",),
     "rules.formats": ("read_rules", "write_rules"),
-    "rules.rule": ("Rule", "format_rule", "parse_rule"),
+    "rules.parse": ("parse_rule",),
+    "rules.rule": ("Chain", "Constant", "Feature", "Rule", "format_rule"),
     "rules.ruleset": ("RuleSet",),
 }
 

@@ -22,10 +22,10 @@ from rnnlogic.base.settings import (
     packaged_names,
     read_values,
 )
+from rnnlogic.features.evidence.settings import EvidenceSettings
+from rnnlogic.fit.compact.settings import CompactSettings
+from rnnlogic.fit.settings import ChoiceSettings, EMSettings, FinalSettings
 from rnnlogic.generator.settings import GeneratorSettings
-from rnnlogic.grounding.evidence.settings import EvidenceSettings
-from rnnlogic.learning.compact.settings import CompactSettings
-from rnnlogic.learning.settings import ChoiceSettings, EMSettings, FinalSettings
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.table import PredictorGroups, entry
 

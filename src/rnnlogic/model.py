@@ -11,33 +11,33 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 import numpy as np
 
-from rnnlogic.answering.answers import Answer, Known, best_answers
-from rnnlogic.answering.calibration.calibration import (
-    Calibration,
-    calibrated,
-    pack_calibration,
-    unpack_calibration,
-)
-from rnnlogic.answering.calibration.kept import calibration_of
-from rnnlogic.answering.completion.possible import PossibleFacts, possible_facts
-from rnnlogic.answering.explain import DETAILED, Comparison, Explanation, compare, explain
-from rnnlogic.answering.listing import Choice, RuleInfo, Sort, list_rules
-from rnnlogic.answering.tables import Listed, Stream
-from rnnlogic.answering.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
+from rnnlogic.calibrate.calibration import (
+    Calibration,
+    calibrated,
+    pack_calibration,
+    unpack_calibration,
+)
+from rnnlogic.calibrate.kept import calibration_of
+from rnnlogic.complete.possible import PossibleFacts, possible_facts
 from rnnlogic.config import Arguments, Config, Variant
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.data.labels import Labels, relabelled
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
-from rnnlogic.learning.given import edits_of, generating
-from rnnlogic.learning.result import Learned
+from rnnlogic.explain.answers import Answer, Known, best_answers
+from rnnlogic.explain.explain import DETAILED, Comparison, Explanation, compare, explain
+from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
+from rnnlogic.fit.given import edits_of, generating
+from rnnlogic.fit.result import Learned
+from rnnlogic.fit.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
 from rnnlogic.predictors.base import Predictor
+from rnnlogic.render.tables import Listed, Stream
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
 from rnnlogic.runs.first import keep_first_model
 from rnnlogic.runs.fitted import load_fitted
@@ -45,10 +45,10 @@ from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.calibration.level import Level
-    from rnnlogic.answering.completion.complete import NewFact
+    from rnnlogic.calibrate.level import Level
+    from rnnlogic.complete.complete import NewFact
     from rnnlogic.data.vocab import Vocab
-    from rnnlogic.learning.result import Store
+    from rnnlogic.fit.result import Store
 
 Part = TypeVar("Part")
 EMBEDDING, CALIBRATE, FINISH = 0.4, 0.4, 0.6  # shares of the time that is left, under a budget
@@ -107,8 +107,8 @@ class RNNLogic(Arguments):
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
-        from rnnlogic.learning.learn import learn
-        from rnnlogic.learning.result import MemoryStore, cuts_of, noted_cuts
+        from rnnlogic.fit.learn import learn
+        from rnnlogic.fit.result import MemoryStore, cuts_of, noted_cuts
 
         with (
             exclusive(run),
@@ -272,7 +272,7 @@ class RNNLogic(Arguments):
         are left out if the relation never has ends of such types (by the relation `types`, or one that is
         found; "off" for none) in training. A budget leaves out entities with few facts first.
         """
-        from rnnlogic.answering.completion.complete import complete, relations_named
+        from rnnlogic.complete.complete import complete, relations_named
 
         wanted = relations_named(self.dataset.vocab, relation)
         level, graph = self.level(evidence, progress, budget), self.dataset.graph(evidence)

@@ -9,17 +9,17 @@ import pytest
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.config import changed
 from rnnlogic.model import RNNLogic
-from tests.family import family, tiny_config
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import family, tiny_config
 
 USERS = (
     "embeddings.rotate",
     "evaluation.evaluate",
     "generator.network",
-    "grounding.ground",
-    "learning.compact.compact",
+    "features.ground",
+    "fit.compact.compact",
     "mining.search",
-    "mining.statistics",
+    "statistics.statistics",
     "predictors.loglinear.fit",
     "predictors.pieces",
     "predictors.plus.examples",
@@ -53,4 +53,4 @@ def test_a_fit_through_pickles_is_the_same(monkeypatch, variant):
     np.testing.assert_array_equal(through.learned.weights, plain.learned.weights)
     expected = plain.evaluate("valid").metrics()
     assert through.evaluate("valid").metrics() == expected
-    assert used >= set(USERS[1:8]) - {"learning.compact.compact", "grounding.ground"}
+    assert used >= set(USERS[1:8]) - {"fit.compact.compact", "grounding.ground"}

@@ -8,15 +8,15 @@ import sys
 import pytest
 
 from rnnlogic.model import RNNLogic
-from tests.cli.test_fit import run
-from tests.family import fake_learn, family
+from tests.helpers.commands import run
+from tests.helpers.family import fake_learn, family
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("answers") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
         RNNLogic({}).fit(family()).save(folder)
     return str(folder)
 

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import app
 from rnnlogic.model import RNNLogic
-from tests.family import family, given_rules, tiny_config
+from tests.helpers.family import family, given_rules, tiny_config
 
 
 @pytest.fixture(scope="module")

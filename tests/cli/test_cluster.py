@@ -12,8 +12,8 @@ import pytest
 import rnnlogic
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
-from tests.base.clusters.test_clusters import processes_marked
-from tests.family import tiny_config, tiny_settings, write_family
+from tests.helpers.family import tiny_config, tiny_settings, write_family
+from tests.helpers.processes import processes_marked
 
 pytest.importorskip("ray")
 FIRST = "round-1.safetensors"

@@ -15,14 +15,14 @@ from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.compare import compare
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.files import save_ranks
-from rnnlogic.learning.result import FIGURES, Learned
+from rnnlogic.fit.result import FIGURES, Learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.compare import compare_runs
 from rnnlogic.runs.fingerprints import fingerprint
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.reports import ranks_path
-from tests.family import family, family_facts, given_rules, tiny_config
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import family, family_facts, given_rules, tiny_config
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import pytest
 
 from rnnlogic.config import changed
 from rnnlogic.model import RNNLogic
-from tests.cli.test_fit import run
-from tests.family import fake_learn, family, tiny_config, write_family
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.commands import run
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import fake_learn, family, tiny_config, write_family
 
 TRAIN = ("--max", "9", "--evidence", "train")
 
@@ -18,7 +18,7 @@ TRAIN = ("--max", "9", "--evidence", "train")
 def folder(tmp_path_factory) -> str:
     folder = tmp_path_factory.mktemp("complete") / "run"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
         RNNLogic({}).fit(family()).save(folder)
     return str(folder)
 
@@ -115,7 +115,7 @@ def test_ctrl_c_leaves_no_file(folder, tmp_path, monkeypatch, capsys):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rnnlogic.answering.completion.complete.strongest_reason", interrupted)
+    monkeypatch.setattr("rnnlogic.complete.complete.strongest_reason", interrupted)
     path = tmp_path / "new.tsv"
     assert run("complete", folder, "-o", str(path), *TRAIN, monkeypatch=monkeypatch) == 130
     assert "new.tsv was not written" in capsys.readouterr().err

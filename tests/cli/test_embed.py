@@ -13,8 +13,8 @@ from rnnlogic.cli import app
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.files import ABOUT, checksum, load_embedding
 from rnnlogic.evaluation.evaluate import evaluate
-from tests.cli.test_fit import run
-from tests.family import write_family
+from tests.helpers.commands import run
+from tests.helpers.family import write_family
 
 QUICK = ("--dim", "8", "--set", "epochs=4", "--set", "evaluations=2", "--set", "batch_size=32")
 KILLED = """

@@ -11,14 +11,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from rnnlogic.cli import app, main
+from rnnlogic.cli import app
 from rnnlogic.cli.demo import FAST
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.files import save_embedding
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
-from tests.family import STAGES, fake_learn, tiny_settings, write_family
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.commands import run
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import STAGES, fake_learn, tiny_settings, write_family
 
 SCRIPT = """
 import os, pathlib, signal, sys
@@ -36,14 +37,6 @@ main()
 """
 
 
-def run(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int | str | None:
-    """Run the console entry point in this process; gives the exit code."""
-    monkeypatch.setattr(sys, "argv", ["rnnlogic", *arguments])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    return caught.value.code
-
-
 @pytest.fixture
 def data(tmp_path) -> str:
     return write_family(tmp_path / "family.tsv")
@@ -56,7 +49,7 @@ def folder(tmp_path) -> str:
 
 @pytest.fixture
 def fake(monkeypatch) -> None:
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
 
 
 def files(folder: str) -> dict[str, bytes]:

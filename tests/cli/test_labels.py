@@ -9,8 +9,8 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import read_table
 from rnnlogic.runs.labels import label_run
-from tests.cli.test_fit import run
-from tests.family import fake_learn, family_facts
+from tests.helpers.commands import run
+from tests.helpers.family import fake_learn, family_facts
 
 LABELS = {
     "grandparent": "is a grandparent of",
@@ -51,7 +51,7 @@ def plain(data) -> str:
     """A run without labels."""
     folder = data.replace("family.tsv", "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
         RNNLogic({}).fit(load_dataset(data, ratios=(60, 20, 20))).save(folder)
     return folder
 

@@ -10,7 +10,7 @@ from rnnlogic.mining.mine import mine_rules
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
-from tests.family import write_family
+from tests.helpers.family import write_family
 
 runner = CliRunner()
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from rnnlogic.cli import app
 from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.runs.folder import Run
-from tests.family import RULES, write_family
+from tests.helpers.family import RULES, write_family
 
 QUICK = ["--set", "plus.epochs=2", "--set", "plus.dim=4", "--set", "plus.hidden=4", "--json"]
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from rnnlogic.cli import app
 from rnnlogic.cli.options import load_named
 from rnnlogic.data.dataset import load_dataset
-from tests.data.reading import DRUGS, facts_of, table
+from tests.helpers.reading import DRUGS, facts_of, table
 
 
 def info(*arguments) -> dict:

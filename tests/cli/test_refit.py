@@ -12,7 +12,7 @@ from rnnlogic.cli import app
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
-from tests.family import family_facts, tiny_settings, write_family
+from tests.helpers.family import family_facts, tiny_settings, write_family
 
 GIVEN = "grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)\nmarried(X,Y) <- married(Y,X)\n"
 

@@ -15,9 +15,7 @@ from rnnlogic.cli import app
 from rnnlogic.cli.export import FileFormat, Target
 from rnnlogic.cli.rules import Later
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.learning.learn import FRONTIER
-from rnnlogic.mining.amie import amie_statistics
-from rnnlogic.mining.anyburl import anyburl_statistics
+from rnnlogic.fit.learn import FRONTIER
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import RuleFormat, read_table, write_rules
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
@@ -25,8 +23,10 @@ from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.runs import finished
 from rnnlogic.runs.folder import Run
-from tests.cli.test_fit import run
-from tests.family import fake_learn, write_family
+from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics.anyburl import anyburl_statistics
+from tests.helpers.commands import run
+from tests.helpers.family import fake_learn, write_family
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def data(tmp_path_factory) -> str:
 @pytest.fixture(scope="module")
 def model(data) -> RNNLogic:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
         return RNNLogic({}).fit(data)
 
 
@@ -348,7 +348,7 @@ def test_which_rules_are_shown(folder, model, monkeypatch, capsys):
 
 
 def test_a_note_if_not_all_rules_were_looked_at(folder, monkeypatch, capsys):
-    monkeypatch.setattr("rnnlogic.answering.listing.MANY", 5)
+    monkeypatch.setattr("rnnlogic.explain.listing.MANY", 5)
     assert run("rules", folder, "--sort", "confidence", monkeypatch=monkeypatch) == 0
     assert "note: only the 200 most promising rules of each relation" in capsys.readouterr().err
     assert run("rules", folder, "--sort", "confidence", "--all", monkeypatch=monkeypatch) == 0
@@ -390,7 +390,8 @@ def test_progress_comes_only_after_a_while():
 
 
 def test_an_export_tells_of_figures_from_a_sample(folder, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr("rnnlogic.mining.anyburl.anyburl_statistics", partial(anyburl_statistics, steps=1))
+    sampled = partial(anyburl_statistics, steps=1)
+    monkeypatch.setattr("rnnlogic.statistics.anyburl.anyburl_statistics", sampled)
     arguments = ("export", "--format", "anyburl", "-o", str(tmp_path / "rules.tsv"))
     assert run("rules", folder, *arguments, monkeypatch=monkeypatch) == 0
     assert "note: 6 rules have too many paths to follow all" in capsys.readouterr().err

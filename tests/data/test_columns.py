@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import known_columns, parse_columns
 from rnnlogic.data.dataset import DataWarning, load_dataset
-from tests.data.reading import DRUGS, facts_of, read, table
+from tests.helpers.reading import DRUGS, facts_of, read, table
 
 HEADERS = {  # header -> places of head, relation, tail
     "subject,object,predicate": (0, 2, 1),

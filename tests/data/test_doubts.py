@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.dataset import DataWarning, load_dataset
-from tests.data.reading import DRUGS, read, table
-from tests.family import family_facts
+from tests.helpers.family import family_facts
+from tests.helpers.reading import DRUGS, read, table
 
 
 def lines_of(facts) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import DataWarning, load_dataset
-from tests.data.reading import DRUGS, facts_of, read, table
 from tests.data.test_rdf import EXPECTED, NTRIPLES, PREFIX, TURTLE
+from tests.helpers.reading import DRUGS, facts_of, read, table
 
 TSV = table(None, DRUGS, "\t")
 CSV = table(["subject", "object", "predicate"], DRUGS, ",", (0, 2, 1))

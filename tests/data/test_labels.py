@@ -5,7 +5,7 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.labels import relabelled
-from tests.data.reading import DRUGS
+from tests.helpers.reading import DRUGS
 
 LABELS = "name\tlabel\nfever\thigh temperature\ntreats\tis a remedy for\nplague\tPlague\n"
 

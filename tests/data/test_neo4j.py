@@ -4,7 +4,7 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import load_dataset
-from tests.data.reading import facts_of, read
+from tests.helpers.reading import facts_of, read
 
 PEOPLE = "personId:ID(Person),name,:LABEL\n1,Ann,Person\n2,Bob,Person\n"
 FILMS = 'filmId:ID(Film),title:string,year:int,:LABEL\n1,"Up, up",2009,Film\n'

@@ -5,7 +5,7 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import load_dataset
-from tests.data.reading import DRUGS, facts_of, read
+from tests.helpers.reading import DRUGS, facts_of, read
 
 
 def directed(attribute="relation", kind=nx.MultiDiGraph):

@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.packed import facts_by_split, pack_dataset, unpack_dataset
-from tests.family import family
+from tests.helpers.family import family
 
 
 def packed() -> tuple[dict, dict]:

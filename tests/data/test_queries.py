@@ -9,7 +9,7 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import load_dataset
-from tests.data.reading import DRUGS, facts_of, read
+from tests.helpers.reading import DRUGS, facts_of, read
 
 CYPHER = "MATCH (a)-[r]->(b) RETURN a.name, label(r), b.name"
 SQL = "SELECT tail AS object, head AS subject, relation AS predicate FROM facts"

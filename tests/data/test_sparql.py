@@ -9,8 +9,8 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import load_dataset
-from tests.data.reading import read
 from tests.data.test_rdf import EXPECTED, PREFIX, TURTLE
+from tests.helpers.reading import read
 
 KNOWS = "http://x.org/knows"
 

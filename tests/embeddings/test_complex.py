@@ -17,16 +17,11 @@ from rnnlogic.embeddings.fit import fit
 from rnnlogic.embeddings.methods import method_of
 from rnnlogic.embeddings.settings import ComplExSettings
 from rnnlogic.evaluation.evaluate import evaluate
-from tests.embeddings.conftest import ENTITIES, RELATIONS
+from tests.helpers.embeddings import random_complex
+from tests.helpers.rings import ENTITIES, RELATIONS
 
 TINY = ComplExSettings(dim=6, batch_size=20, epochs=6, evaluations=3, penalty=0.01, relation_weight=0.5)
 ARRAYS = (ENTITIES, RELATIONS)
-
-
-def random_complex(entities=7, relations=3, dim=5, seed=0) -> ComplEx:
-    rng = np.random.default_rng(seed)
-    tables = (rng.normal(size=(n, 2 * dim)).astype(np.float32) for n in (entities, 2 * relations))
-    return ComplEx(*tables, threads=1)
 
 
 def numbers(row):

@@ -8,11 +8,9 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.evaluation.evaluate import evaluate
 
-from ..embeddings.conftest import ring  # noqa: F401
-
 
 @pytest.fixture(params=[False, True], ids=["plain", "inverse_triples"])
-def trained(request, ring):  # noqa: F811
+def trained(request, ring):
     """A tiny RotatE of PyKEEN whose ids are in another order than ours, and its factory."""
     from pykeen.models import RotatE
     from pykeen.training import SLCWATrainingLoop
@@ -32,7 +30,7 @@ def trained(request, ring):  # noqa: F811
     return model, factory
 
 
-def test_scores_are_those_of_pykeen(ring, trained):  # noqa: F811
+def test_scores_are_those_of_pykeen(ring, trained):
     from pykeen.predict import predict_target
 
     model, factory = trained
@@ -51,7 +49,7 @@ def test_scores_are_those_of_pykeen(ring, trained):  # noqa: F811
         assert dict(zip(ring.vocab.entities, row, strict=True)) == pytest.approx(expected, rel=1e-5)
 
 
-def test_it_can_be_evaluated(ring, trained):  # noqa: F811
+def test_it_can_be_evaluated(ring, trained):
     report = evaluate(PyKEENScorer(*trained, ring.vocab), ring, "test")
     assert 0 < report.as_dict()["both"]["expected"]["mrr"] < 1
 
@@ -61,7 +59,7 @@ def test_unknown_names_are_errors(trained):
         PyKEENScorer(*trained, Vocab(("e01", "x"), ("r1",)))
 
 
-def test_a_model_that_cannot_score_all_tails_is_refused(ring, trained):  # noqa: F811
+def test_a_model_that_cannot_score_all_tails_is_refused(ring, trained):
     model, factory = trained
 
     class Silent:

@@ -10,11 +10,9 @@ from rnnlogic.embeddings.sampling import Sampler
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.embeddings.step import CpuStepper, initial_parameters
 
-from ..embeddings.conftest import ring  # noqa: F401
-
 
 @pytest.mark.parametrize(("dim", "negatives", "temperature"), [(9, 11, 1.0), (4, 99, 0.0), (13, 5, 3.0)])
-def test_steps_are_the_same(ring, dim, negatives, temperature):  # noqa: F811
+def test_steps_are_the_same(ring, dim, negatives, temperature):
     settings = RotatESettings(
         dim=dim, margin=4, adversarial_temperature=temperature, batch_size=40, share=15, negatives=negatives
     )
@@ -30,14 +28,14 @@ def test_steps_are_the_same(ring, dim, negatives, temperature):  # noqa: F811
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
-def test_a_missing_gpu_is_an_error(ring):  # noqa: F811
+def test_a_missing_gpu_is_an_error(ring):
     sampler = Sampler.of(ring, RotatESettings())
     with pytest.raises(RNNLogicError, match="finds no CUDA device"):
         TorchStepper(initial_parameters(1, 1, RotatESettings()), sampler, "cuda")
 
 
 @pytest.mark.parametrize("device", ["", "gpu", "cpu:x", "meta", "-1", "a\x00b", "\udcff", "vulkan"])
-def test_a_device_that_does_not_exist_is_an_error(device, ring):  # noqa: F811
+def test_a_device_that_does_not_exist_is_an_error(device, ring):
     sampler = Sampler.of(ring, RotatESettings())
     with pytest.raises(RNNLogicError, match="torch cannot use it"):
         TorchStepper(initial_parameters(1, 1, RotatESettings()), sampler, device)

@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from rnnlogic.embeddings.sampling import Sampler
-from tests.embeddings.conftest import ENTITIES, RELATIONS, TINY
+from tests.helpers.rings import ENTITIES, RELATIONS, TINY
 
 
 def test_queries_and_weights(ring):

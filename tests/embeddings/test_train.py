@@ -16,7 +16,7 @@ from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.train import Training, _end_of_steps, learning_rate
 from rnnlogic.embeddings.train import train as train_by
 from rnnlogic.evaluation.evaluate import evaluate
-from tests.embeddings.conftest import TINY
+from tests.helpers.rings import TINY
 
 
 def changed(**values):

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from tests.evaluation.conftest import NothingScorer
+from tests.helpers.scorers import NothingScorer, make_dataset, random_case
 
 
 @given(st.integers(0, 10**6))
-def test_frequency_counts_facts_with_this_tail(random_case, seed):
+def test_frequency_counts_facts_with_this_tail(seed):
     dataset, _ = random_case(seed, True)
     graph = dataset.graph("train+valid")
     counts = Counter()
@@ -25,7 +25,7 @@ def test_frequency_counts_facts_with_this_tail(random_case, seed):
             assert scores[row, entity] == (counts[relation, entity] or -np.inf)
 
 
-def test_frequency_beats_nothing_where_one_tail_is_common(make_dataset):
+def test_frequency_beats_nothing_where_one_tail_is_common():
     dataset = make_dataset([[h, 0, 9] for h in range(5)], [], [[h, 0, 9] for h in range(5, 9)], 10, 1)
     frequency, nothing = (evaluate(s, dataset, sides="tail") for s in (FrequencyScorer(), NothingScorer()))
     assert frequency.metrics("tail")["mrr"] == 1.0

@@ -11,6 +11,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.files import load_ranks, save_ranks
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.evaluation.report import Report
+from tests.helpers.scorers import TableScorer, random_case
 
 
 def made_report(ranks: np.ndarray, num_relations: int = 2) -> Report:
@@ -28,10 +29,10 @@ def made_report(ranks: np.ndarray, num_relations: int = 2) -> Report:
 
 
 @pytest.fixture
-def two(random_case, table_scorer):
+def two():
     dataset, table = random_case(7, ties=True)
     other = np.random.default_rng(1).permuted(table, axis=2)
-    return [evaluate(table_scorer(scores), dataset, "test") for scores in (table, other)]
+    return [evaluate(TableScorer(scores), dataset, "test") for scores in (table, other)]
 
 
 def test_both_directions_of_a_fact_belong_together(two):
@@ -138,12 +139,12 @@ def test_the_seed_decides(seed):
     assert compare(first, second, 20, seed) == compare(first, second, 20, seed)
 
 
-def test_different_questions_are_refused(two, random_case, table_scorer):
+def test_different_questions_are_refused(two):
     dataset, table = random_case(8, ties=True)
-    foreign = evaluate(table_scorer(table), dataset, "test")
+    foreign = evaluate(TableScorer(table), dataset, "test")
     with pytest.raises(RNNLogicError, match="differ in their queries: they are of different data"):
         compare(two[0], foreign)
-    one_side = evaluate(table_scorer(table), dataset, "test", sides="tail")
+    one_side = evaluate(TableScorer(table), dataset, "test", sides="tail")
     with pytest.raises(RNNLogicError, match="differ in their queries"):
         compare(foreign, one_side)
     with pytest.raises(RNNLogicError, match="samples must be at least 1"):

@@ -12,10 +12,10 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import KnownAnswers, evaluate
 from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics
-from rnnlogic.grounding.sampling.budget import Budget
+from rnnlogic.features.chains.sampling.budget import Budget
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from tests.evaluation.conftest import NothingScorer
-from tests.family import family, given_rules
+from tests.helpers.family import family, given_rules
+from tests.helpers.scorers import NothingScorer, TableScorer, make_dataset, random_case
 
 seeds = st.integers(0, 10**6)
 
@@ -56,25 +56,25 @@ def found_ranks(report):
 @given(
     seeds, st.booleans(), st.sampled_from(["both", "tail", "head"]), st.one_of(st.none(), st.integers(1, 20))
 )
-def test_ranks_as_by_hand(table_scorer, random_case, seed, ties, sides, chunk):
+def test_ranks_as_by_hand(seed, ties, sides, chunk):
     dataset, table = random_case(seed, ties)
-    report = evaluate(table_scorer(table), dataset, sides=sides, chunk=chunk)
+    report = evaluate(TableScorer(table), dataset, sides=sides, chunk=chunk)
     assert found_ranks(report) == ranks_by_hand(dataset, "test", sides, table)
     assert report.queries == len(dataset.test) * (2 if sides == "both" else 1)
 
 
 @given(seeds, st.integers(1, 30))
-def test_chunk_size_changes_nothing(table_scorer, random_case, seed, chunk):
+def test_chunk_size_changes_nothing(seed, chunk):
     dataset, table = random_case(seed, True)
-    whole = evaluate(table_scorer(table), dataset).as_dict(relations=True)
-    parts = evaluate(table_scorer(table), dataset, chunk=chunk).as_dict(relations=True)
+    whole = evaluate(TableScorer(table), dataset).as_dict(relations=True)
+    parts = evaluate(TableScorer(table), dataset, chunk=chunk).as_dict(relations=True)
     assert {**whole, "seconds": 0} == {**parts, "seconds": 0}
 
 
 @given(seeds)
-def test_sides_and_relations_add_up_to_the_whole(table_scorer, random_case, seed):
+def test_sides_and_relations_add_up_to_the_whole(seed):
     dataset, table = random_case(seed, True)
-    report = evaluate(table_scorer(table), dataset)
+    report = evaluate(TableScorer(table), dataset)
     relations = report.by_relation()
     for side in report.sides:
         rows = [(group["queries"], group[side]) for group in relations.values()]
@@ -82,7 +82,7 @@ def test_sides_and_relations_add_up_to_the_whole(table_scorer, random_case, seed
             mean = sum(n * row[name] for n, row in rows) / sum(n for n, _ in rows)
             assert report.metrics(side)[name] == pytest.approx(mean)
     for side in ("tail", "head"):
-        alone = evaluate(table_scorer(table), dataset, sides=side)
+        alone = evaluate(TableScorer(table), dataset, sides=side)
         assert alone.as_dict()[side] == report.as_dict()[side]
         assert report.queries == 2 * alone.queries
     tail, head = report.metrics("tail"), report.metrics("head")
@@ -91,7 +91,7 @@ def test_sides_and_relations_add_up_to_the_whole(table_scorer, random_case, seed
 
 
 @given(seeds, st.sampled_from(["test", "valid"]))
-def test_knowing_nothing_gives_the_analytic_expectation(random_case, seed, split):
+def test_knowing_nothing_gives_the_analytic_expectation(seed, split):
     dataset, table = random_case(seed, True)
     assume(len(dataset.facts(split)) > 0)
     by_hand = ranks_by_hand(dataset, split, "both", table)
@@ -105,35 +105,35 @@ def test_knowing_nothing_gives_the_analytic_expectation(random_case, seed, split
         assert found[f"hits@{k}"] == pytest.approx(sum(min(k, c) / c for c in candidates) / n)
 
 
-def test_answer_reached_by_no_rule_ranks_after_the_reached(make_dataset, table_scorer):
+def test_answer_reached_by_no_rule_ranks_after_the_reached():
     dataset = make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 5, 1)
     table = np.full((2, 5, 5), -np.inf)
     table[0, 0, [1, 4]] = 1.0, -50.0  # e1 is a known answer: only e4 stands before e0, e2, e3
-    report = evaluate(table_scorer(table), dataset, sides="tail")
+    report = evaluate(TableScorer(table), dataset, sides="tail")
     assert found_ranks(report) == {(0, 0, 2): (1, 3, 4)}
     assert report.metrics("tail")["mr"] == 3.0
     assert report.metrics("tail", "pessimistic")["mr"] == 4.0
 
 
-def test_equal_questions_are_scored_once_and_relations_stay_together(make_dataset, table_scorer):
+def test_equal_questions_are_scored_once_and_relations_stay_together():
     test = [[0, 1, 2], [0, 0, 1], [0, 0, 2], [1, 0, 2], [0, 0, 3]]
-    scorer = table_scorer(np.zeros((4, 4, 4)))
+    scorer = TableScorer(np.zeros((4, 4, 4)))
     evaluate(scorer, make_dataset([[3, 1, 3]], [], test, 4, 2), sides="tail")
     assert scorer.asked == [[(0, 0), (1, 0), (0, 1)]]
 
 
 @pytest.mark.parametrize(("evidence", "facts"), [("train", 1), ("train+valid", 2)])
-def test_scorer_sees_only_the_evidence(make_dataset, table_scorer, evidence, facts):
+def test_scorer_sees_only_the_evidence(evidence, facts):
     dataset = make_dataset([[0, 0, 1]], [[1, 0, 2]], [[0, 0, 2]], 3, 1)
-    scorer = table_scorer(np.zeros((2, 3, 3)))
+    scorer = TableScorer(np.zeros((2, 3, 3)))
     report = evaluate(scorer, dataset, evidence=evidence)
     assert {len(graph) for graph in scorer.graphs} == {facts}
     assert report.as_dict()["evidence"] == evidence
 
 
-def test_json_shape(make_dataset, table_scorer):
+def test_json_shape():
     dataset = make_dataset([[0, 0, 1]], [], [[0, 1, 2], [2, 0, 1]], 3, 2)
-    report = evaluate(table_scorer(np.zeros((4, 3, 3))), dataset)
+    report = evaluate(TableScorer(np.zeros((4, 3, 3))), dataset)
     shape = json.loads(json.dumps(report.as_dict(relations=True)))
     head = ["dataset", "split", "evidence", "protocol", "queries", "seconds"]
     assert list(shape) == [*head, "both", "tail", "head", "relations"]
@@ -145,22 +145,22 @@ def test_json_shape(make_dataset, table_scorer):
         assert all(list(shape[side][rule]) == list(METRICS) for rule in TIE_RULES)
     assert list(shape["relations"]) == ["relation0", "relation1"]
     assert list(shape["relations"]["relation1"]) == ["queries", "both", "tail", "head"]
-    one_side = evaluate(table_scorer(np.zeros((4, 3, 3))), dataset, sides="head")
+    one_side = evaluate(TableScorer(np.zeros((4, 3, 3))), dataset, sides="head")
     assert list(one_side.as_dict()) == [*head, "head"]
 
 
-def test_table_has_a_row_for_each_side_and_tie_rule(make_dataset, table_scorer):
+def test_table_has_a_row_for_each_side_and_tie_rule():
     dataset = make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 3, 1)
-    rows = evaluate(table_scorer(np.zeros((2, 3, 3))), dataset).table()
+    rows = evaluate(TableScorer(np.zeros((2, 3, 3))), dataset).table()
     assert [(row["side"], row["queries"]) for row in rows[::3]] == [("both", 2), ("tail", 1), ("head", 1)]
     assert [row["ties"] for row in rows[:3]] == list(TIE_RULES)
     assert rows[4]["mr"] == 1.5  # the tail side, realistic: e0 and e2 tie, e1 is filtered
 
 
-def test_progress_shows_the_expected_mrr_so_far(table_scorer, random_case):
+def test_progress_shows_the_expected_mrr_so_far():
     dataset, table = random_case(3, True)
     steps = []
-    report = evaluate(table_scorer(table), dataset, chunk=4, progress=lambda *step: steps.append(step))
+    report = evaluate(TableScorer(table), dataset, chunk=4, progress=lambda *step: steps.append(step))
     first_four = metrics(report.ranks.select(slice(0, 4)))["mrr"]
     assert steps[0] == (4, report.queries, f"MRR {first_four:.3f}")
     assert steps[-1] == (report.queries, report.queries, f"MRR {report.metrics()['mrr']:.3f}")
@@ -168,7 +168,7 @@ def test_progress_shows_the_expected_mrr_so_far(table_scorer, random_case):
 
 
 @given(seeds)
-def test_known_answers_are_the_neighbours(random_case, seed):
+def test_known_answers_are_the_neighbours(seed):
     dataset, _ = random_case(seed, True)
     graph = dataset.graph("all")
     heads, relations = np.array(
@@ -182,7 +182,7 @@ def test_known_answers_are_the_neighbours(random_case, seed):
 @pytest.mark.parametrize(
     ("split", "evidence"), [("test", "all"), ("valid", "all"), ("valid", "train+valid"), ("train", "train")]
 )
-def test_evidence_that_contains_the_answers_is_refused(make_dataset, split, evidence):
+def test_evidence_that_contains_the_answers_is_refused(split, evidence):
     dataset = make_dataset([[0, 0, 1]], [[1, 0, 2]], [[0, 0, 2]], 3, 1)
     with pytest.raises(RNNLogicError, match="contains the facts asked for"):
         evaluate(NothingScorer(), dataset, split=split, evidence=evidence)
@@ -198,27 +198,27 @@ def test_evidence_that_contains_the_answers_is_refused(make_dataset, split, evid
         ({"split": "valid"}, "no facts in split 'valid'"),
     ],
 )
-def test_wrong_settings_say_what_is_wrong(make_dataset, settings, message):
+def test_wrong_settings_say_what_is_wrong(settings, message):
     dataset = make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 3, 1)
     with pytest.raises(RNNLogicError, match=message):
         evaluate(NothingScorer(), dataset, **settings)
 
 
-def test_nan_is_reported_with_the_query_and_the_entity(make_dataset, table_scorer):
+def test_nan_is_reported_with_the_query_and_the_entity():
     dataset = make_dataset([[0, 0, 1]], [], [[0, 0, 2], [1, 0, 2]], 3, 1)
     table = np.zeros((2, 3, 3))
     table[1, 2, 1] = np.nan
     with pytest.raises(RNNLogicError, match=r"NaN.*'e1'.*\(e2, relation0\^-1, \?\)"):
-        evaluate(table_scorer(table), dataset)
+        evaluate(TableScorer(table), dataset)
 
 
-def test_scores_of_the_wrong_shape_are_refused(make_dataset, table_scorer):
+def test_scores_of_the_wrong_shape_are_refused():
     dataset = make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 3, 1)
     with pytest.raises(ValueError, match=r"\(1, 2\).*\(1, 3\)"):
-        evaluate(table_scorer(np.zeros((2, 3, 2))), dataset, sides="tail")
+        evaluate(TableScorer(np.zeros((2, 3, 2))), dataset, sides="tail")
 
 
-def test_side_that_was_not_asked_is_refused(make_dataset):
+def test_side_that_was_not_asked_is_refused():
     report = evaluate(NothingScorer(), make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 3, 1), sides="tail")
     with pytest.raises(RNNLogicError, match="'both' was not evaluated; this report has tail"):
         report.metrics()
@@ -246,7 +246,7 @@ def test_a_report_says_what_the_budget_left_out(monkeypatch):
     exact = evaluate(scorer, dataset, "valid")
     assert exact.budget == ""
     assert "budget" not in exact.as_dict()
-    monkeypatch.setattr("rnnlogic.grounding.ground.default_budget", lambda graph: Budget(1, 1))
+    monkeypatch.setattr("rnnlogic.features.ground.default_budget", lambda graph: Budget(1, 1))
     cut = evaluate(scorer.apart(), dataset, "valid")
     steps, hubs, _ = cut.cuts.tolist()
     assert 0 < hubs < steps

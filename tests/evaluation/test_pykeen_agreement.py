@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.evaluation.evaluate import evaluate
+from tests.helpers.scorers import TableScorer, random_case
 
 NAMES = {
     "mrr": "inverse_harmonic_mean_rank",
@@ -50,10 +51,10 @@ def pykeen_results(dataset, table):
 
 
 @pytest.fixture(scope="module", params=[(1, False), (2, False), (3, True), (4, True)])
-def compared(request, random_case, table_scorer):
+def compared(request):
     seed, ties = request.param
     dataset, table = random_case(seed, ties)
-    return ties, evaluate(table_scorer(table), dataset), pykeen_results(dataset, table)
+    return ties, evaluate(TableScorer(table), dataset), pykeen_results(dataset, table)
 
 
 def theirs_for(results, side, rule):

@@ -3,7 +3,7 @@
 import pytest
 
 from rnnlogic.model import RNNLogic
-from tests.family import family, given_rules, tiny_config
+from tests.helpers.family import family, given_rules, tiny_config
 
 
 @pytest.fixture(scope="package")

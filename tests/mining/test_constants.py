@@ -7,9 +7,10 @@ import pytest
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.rules.constants import NONE, Constants, constants_of
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import mirrored, parse_pattern
-from tests.family import family
-from tests.grounding.oracles import facts_of
+from rnnlogic.rules.parse import parse_pattern
+from rnnlogic.rules.rule import mirrored
+from tests.helpers.family import family
+from tests.helpers.walks import facts_of
 
 DATASET = family()
 GRAPH = DATASET.graph("train")

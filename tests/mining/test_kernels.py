@@ -5,12 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
 from rnnlogic.mining import kernels, reference
 from rnnlogic.mining.search import edges_by_entity
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.grounding.conftest import ENTITIES, cases
+from tests.helpers.graphs import ENTITIES, cases
 
 
 @settings(max_examples=100, deadline=None)

@@ -9,11 +9,11 @@ import pytest
 from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
-from rnnlogic.mining.statistics import rule_statistics, training_queries
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.family import family, write_family
+from rnnlogic.statistics.statistics import rule_statistics, training_queries
+from tests.helpers.family import family, write_family
 
 DATASET = family()
 GRAPH = DATASET.graph("train")

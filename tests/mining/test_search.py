@@ -17,7 +17,7 @@ from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.grounding.oracles import facts_of, walks
+from tests.helpers.walks import facts_of, walks
 
 ENTITIES, RELATIONS = 6, 2
 facts = st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1))

@@ -11,9 +11,8 @@ from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.paths.values import path_model
-from tests.embeddings.test_complex import random_complex
-from tests.family import family, given_rules
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_complex, random_embedding
+from tests.helpers.family import family, given_rules
 
 ETAS = (0.0, 0.25, 2.0)
 

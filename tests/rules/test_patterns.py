@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.patterns import Banned, is_open, matches, mirror_image, parse_pinned
-from rnnlogic.rules.rule import ANY, GAP, Rule, format_rule, mirrored, parse_pattern, parse_rule
+from rnnlogic.rules.parse import parse_pattern, parse_rule
+from rnnlogic.rules.rule import Rule, format_rule, mirrored
 from rnnlogic.rules.ruleset import RuleSet
 
 VOCAB = Vocab(("a",), ("treats", "causes", "is a", "..."))

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlogic.answering.answers import best_answers
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.explain.answers import best_answers
+from rnnlogic.features.ground import Grounder
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
@@ -29,8 +29,8 @@ from rnnlogic.rules.programs.sql import sql_string
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-from tests.answering.calibration.oracles import random_level
-from tests.rules.engines import (
+from tests.helpers.calibration import random_level
+from tests.helpers.engines import (
     name_of,
     rdf_store,
     run_clingo,
@@ -40,7 +40,7 @@ from tests.rules.engines import (
     run_sql,
     unquoted,
 )
-from tests.rules.nasty import NAMES
+from tests.helpers.names import NAMES
 
 ENGINES = {
     "sql": run_sql,

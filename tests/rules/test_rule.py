@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.constants import NONE, Constants, constants_of
-from rnnlogic.rules.rule import Rule, format_rule, mirrored, parse_rule
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import Rule, format_rule, mirrored
 
 FRIEND, HOBBY, LIVES = 0, 1, 2
 FRIEND_INV, HOBBY_INV, LIVES_INV = 3, 4, 5

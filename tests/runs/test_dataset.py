@@ -16,13 +16,13 @@ from rnnlogic.config import make_config
 from rnnlogic.data.cleaning import CleaningReport
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.learning.result import pack_learned
+from rnnlogic.fit.result import pack_learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.check import check_folder, drop_damaged
 from rnnlogic.runs.dataset import write_graphs
 from rnnlogic.runs.files import write_file, write_object
 from rnnlogic.runs.folder import Run
-from tests.family import fake_learn, family, given_rules, tiny_settings, write_family
+from tests.helpers.family import fake_learn, family, given_rules, tiny_settings, write_family
 
 CONFIG = make_config({"seed": 3})
 OF_VERSION_1 = {"mine": {"smoothing": 300.0}, "em": {"generate": "beam", "rounds": 3}, "gone": True}
@@ -159,7 +159,7 @@ def test_python_refuses_it_too(old):
 
 
 def test_the_advice_helps(old, tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
     data = write_family(tmp_path / "family.tsv")
     monkeypatch.setattr(sys, "argv", ["rnnlogic", "fit", data, "-o", str(old), "--restart", *tiny_settings()])
     with pytest.raises(SystemExit) as caught:

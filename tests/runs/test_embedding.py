@@ -16,9 +16,8 @@ from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.embedding import embedding_of, obtain_embedding, save_with_run
 from rnnlogic.runs.files import write_object
 from rnnlogic.runs.folder import Run
-from tests.embeddings.test_complex import random_complex
-from tests.family import family
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_complex, random_embedding
+from tests.helpers.family import family
 
 CONFIG = Config(variant="rnnlogic-emb", seed=3, threads=1)
 

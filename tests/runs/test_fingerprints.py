@@ -13,7 +13,7 @@ from rnnlogic.runs.fingerprints import (
     first_difference,
 )
 from rnnlogic.runs.folder import Run
-from tests.family import family
+from tests.helpers.family import family
 
 
 def with_train(dataset: Dataset, train: np.ndarray) -> Dataset:

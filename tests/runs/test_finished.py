@@ -8,7 +8,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.rules.formats import read_rules
 from rnnlogic.runs.arrays import write_arrays
 from rnnlogic.runs.folder import Run
-from tests.family import family, given_rules
+from tests.helpers.family import family, given_rules
 
 
 def test_learned_rules_come_back(run):

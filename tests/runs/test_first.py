@@ -7,12 +7,12 @@ import pytest
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.learning.preliminary import STAGE, with_first_rules
+from rnnlogic.fit.preliminary import STAGE, with_first_rules
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet, pack_rules
 from rnnlogic.runs.folder import Run
-from tests.family import fake_learn, family, family_facts, tiny_config
+from tests.helpers.family import fake_learn, family, family_facts, tiny_config
 
 
 class StopError(Exception):
@@ -26,7 +26,7 @@ def stopped(tmp_path, monkeypatch) -> RNNLogic:
     def stop(*args):
         raise StopError
 
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", stop)
+    monkeypatch.setattr("rnnlogic.fit.learn.learn", stop)
     with pytest.raises(StopError):
         RNNLogic(tiny_config()).fit(family(), tmp_path / "run", verbose=False)
     return RNNLogic.load(tmp_path / "run")
@@ -43,7 +43,7 @@ def test_an_unfinished_run_answers_with_its_preliminary_model(stopped):
 
 
 def test_a_finished_run_is_not_preliminary(stopped, tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
     RNNLogic(tiny_config()).fit(family(), tmp_path / "run", verbose=False)
     assert RNNLogic.load(tmp_path / "run").preliminary is None
 

@@ -12,7 +12,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.arrays import write_arrays
 from rnnlogic.runs.fitted import load_fitted
-from tests.family import family, given_rules
+from tests.helpers.family import family, given_rules
 
 
 def test_it_answers_as_the_model_does(run):

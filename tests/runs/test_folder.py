@@ -10,7 +10,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import make_config
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
-from tests.family import STAGES, fake_learn, family, given_rules
+from tests.helpers.family import STAGES, fake_learn, family, given_rules
 
 CONFIG = make_config({"seed": 3, "em": {"rounds": 2}})
 
@@ -106,7 +106,7 @@ def contents(folder) -> dict[str, bytes]:
 
 
 def test_a_kill_at_any_file_resumes_to_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnlogic.learning.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
     files = fit_until(-1, tmp_path / "whole", monkeypatch)
     begun = ("given.rules", "vocabulary.json", "facts", "config.yaml")
     finished = ("calibration.safetensors", "calibration.json", "rules", "model", "json")

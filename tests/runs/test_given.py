@@ -11,7 +11,7 @@ from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import read_given
-from tests.family import RULES, family, family_facts, given_rules, tiny_config
+from tests.helpers.family import RULES, family, family_facts, given_rules, tiny_config
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.dataset import VOCABULARY
 from rnnlogic.runs.finished import RULES
 from rnnlogic.runs.labels import label_run
-from tests.family import given_rules
+from tests.helpers.family import given_rules
 
 
 def test_labels_are_kept_and_change_nothing_else(run):

@@ -5,7 +5,7 @@ import pytest
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.runs.folder import Run
-from tests.family import family, given_rules
+from tests.helpers.family import family, given_rules
 
 
 def test_stages_come_back_as_they_were(run):

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from rnnlogic.serve.schemas import LIMITS
-from tests.serve.conftest import HEBREW, HTML, LONG, RENAMED, SLASH
+from tests.helpers.site import HEBREW, HTML, LONG, RENAMED, SLASH
 
 QUESTIONS = [("grandpa1", "parent"), (HTML, "grandparent"), (SLASH, "parent^-1"), ("child1_0", "married")]
 

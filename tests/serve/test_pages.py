@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from rnnlogic.rules.rule import mirrored, parse_rule
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import mirrored
 from rnnlogic.serve.views import rule_page
-from tests.serve.conftest import HEBREW, HTML, LONG, SLASH, Server
+from tests.helpers.site import HEBREW, HTML, LONG, SLASH, Server
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PHONE = {"width": 390, "height": 844}

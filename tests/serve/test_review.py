@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rnnlogic.runs.files import RunError
 from rnnlogic.serve.review import Decision, Review, review_path
-from tests.rules.nasty import NAMES, UNRULY
+from tests.helpers.names import NAMES, UNRULY
 
 names = st.one_of(
     st.sampled_from(NAMES + UNRULY), st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -5,7 +5,7 @@ import pytest
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import read_config
 from rnnlogic.studies.tune import tune
-from tests.family import family, tiny_config
+from tests.helpers.family import family, tiny_config
 
 
 def test_a_search_resumes_and_writes_settings(tmp_path, monkeypatch):

@@ -19,9 +19,9 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.patterns import parse_pinned
-from rnnlogic.rules.rule import parse_pattern
+from rnnlogic.rules.parse import parse_pattern
 from rnnlogic.serve.review import Review
-from tests.family import RULES, family, family_facts
+from tests.helpers.family import RULES, family, family_facts
 from tests.torture.mutate import batch, mutated
 from tests.torture.outcome import Tally
 from tests.torture.runs import Subject

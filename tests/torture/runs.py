@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from rnnlogic.config import override
 from rnnlogic.embeddings.files import save_embedding
-from tests.family import family, tiny_config, tiny_settings, write_family
-from tests.predictors.paths.oracles import random_embedding
+from tests.helpers.embeddings import random_embedding
+from tests.helpers.family import family, tiny_config, tiny_settings, write_family
 from tests.torture.outcome import Done, command
 
 VARIANTS = ("rnnlogic", "rnnlogic-emb", "plus", "plus-emb")

@@ -37,8 +37,8 @@ from rnnlogic.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.answers import Answer
     from rnnlogic.data.vocab import Vocab
+    from rnnlogic.explain.answers import Answer
 
 BLOCK = 1000  # queries answered at a time
 TOLD = 3  # rows without an answer that are told one by one
@@ -235,7 +235,7 @@ def _print_answers(
     vocab: Vocab,
     mark: dict[str, object],
 ) -> None:
-    from rnnlogic.answering.calibration.level import shown
+    from rnnlogic.calibrate.level import shown
 
     if as_json:
         print_json(_as_dict(query, answers, vocab) | mark)

@@ -29,7 +29,7 @@ def card(
 
     Scores are those that `fit` and `evaluate` have kept; nothing is computed anew.
     """
-    from rnnlogic.answering.card.card import run_card
+    from rnnlogic.render.card import run_card
 
     if output is not None and output.suffix.lower() not in KINDS:
         raise RNNLogicError(f"{output}: a card is a {' or '.join(KINDS)} file")

@@ -29,9 +29,9 @@ from rnnlogic.cli.output import echo, print_json, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.calibration.level import Level
-    from rnnlogic.answering.completion.complete import NewFact
-    from rnnlogic.answering.completion.possible import PossibleFacts
+    from rnnlogic.calibrate.level import Level
+    from rnnlogic.complete.complete import NewFact
+    from rnnlogic.complete.possible import PossibleFacts
     from rnnlogic.data.vocab import Vocab
 
 OFF = "off"  # no types
@@ -68,9 +68,9 @@ def complete(
     Where the graph says what kind of thing an entity is, facts are left out whose head or tail is of a type
     that the relation never has there in the training facts.
     """
-    from rnnlogic.answering.completion.files import check_output, write_facts
-    from rnnlogic.answering.completion.possible import possible_facts
     from rnnlogic.base.clusters import on_cluster
+    from rnnlogic.complete.files import check_output, write_facts
+    from rnnlogic.complete.possible import possible_facts
 
     budget = Budget.of_minutes(max_minutes, print_cut)
     check_output(output)
@@ -121,7 +121,7 @@ def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, secon
 def _print(
     output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float, level: Level
 ) -> None:
-    from rnnlogic.answering.calibration.level import shown
+    from rnnlogic.calibrate.level import shown
 
     if facts:
         rows = [

@@ -11,10 +11,10 @@ from rnnlogic.cli.fit import fit_run, stoppable
 from rnnlogic.cli.output import echo, print_pairs, print_table, terminal_width
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.explain import Explanation
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.evaluation.report import Report
+    from rnnlogic.explain.explain import Explanation
     from rnnlogic.model import RNNLogic
 
 DATASET = "umls"
@@ -105,7 +105,7 @@ def _print_metrics(model: RNNLogic, report: Report) -> None:
 
 def _print_rules(model: RNNLogic, report: Report) -> None:
     """The rules that decide most of the relations with the most queries."""
-    from rnnlogic.answering.rule_text import rule_lines, same_rules
+    from rnnlogic.explain.rule_text import rule_lines, same_rules
 
     data, by_relation = model.dataset, report.by_relation()
     asked = sorted(by_relation, key=lambda name: -by_relation[name]["queries"])[:RELATIONS]

@@ -135,7 +135,7 @@ def _expressible(table: RuleTable, target: Target) -> RuleTable:
 
     Only our own formats hold named evidence, and all but id files rules with constants.
     """
-    kinds = {"are named evidence (such as @linked)": table.rules.are_evidence}
+    kinds = {"are features (such as [linked])": table.rules.are_features}
     if target == Target.ids:
         kinds["have constants"] = table.rules.have_constants
     for kind, are_lost in kinds.items():
@@ -194,7 +194,7 @@ def _has_anyburl_figures(table: RuleTable) -> bool:
 
 
 def _with_anyburl_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
-    from rnnlogic.mining.anyburl import with_anyburl_statistics
+    from rnnlogic.statistics.anyburl import with_anyburl_statistics
 
     with StageProgress() as progress:
         tick = partial(progress, "statistics")
@@ -209,7 +209,7 @@ def _with_anyburl_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
 
 
 def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
-    from rnnlogic.mining.amie import with_statistics
+    from rnnlogic.statistics.amie import with_statistics
 
     with StageProgress() as progress:
         tick, names = partial(progress, "statistics"), dataset.vocab.with_ids()

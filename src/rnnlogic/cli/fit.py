@@ -35,7 +35,7 @@ from rnnlogic.cli.safety import exit_code
 if TYPE_CHECKING:
     from rnnlogic.config import Config
     from rnnlogic.data.dataset import Dataset
-    from rnnlogic.learning.given import GivenRules
+    from rnnlogic.fit.given import GivenRules
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
 

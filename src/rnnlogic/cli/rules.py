@@ -20,8 +20,8 @@ from rnnlogic.cli.output import echo, print_json, print_note, print_table, termi
 from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.listing import RuleInfo
     from rnnlogic.base.types import Progress
+    from rnnlogic.explain.listing import RuleInfo
     from rnnlogic.model import RNNLogic
 
 FIGURES = ["weight", "predictions", "support", "confidence", "pca_confidence", "head_coverage"]
@@ -107,8 +107,8 @@ def show(
     the X that have a fact of the head. Head coverage: support / facts of the head. For rules that join very
     many pairs they come from a sample and are marked "about"; --statistics counts them all.
     """
-    from rnnlogic.answering.listing import CONSIDERED, Choice
-    from rnnlogic.answering.rule_text import rule_lines, same_rules
+    from rnnlogic.explain.listing import CONSIDERED, Choice
+    from rnnlogic.explain.rule_text import rule_lines, same_rules
 
     if frontier is not None:
         _plot_frontier(run, frontier, as_json)
@@ -137,7 +137,7 @@ def show(
 
 def _style(line: str) -> dict[str, Any]:
     """Relations in bold, what speaks against in red."""
-    from rnnlogic.answering.rule_text import AGAINST
+    from rnnlogic.explain.rule_text import AGAINST
 
     if line and not line.startswith(" ") and line.endswith(("rule", "rules")):
         return {"bold": True}
@@ -178,10 +178,11 @@ def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
 
 
 def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool) -> None:
-    from rnnlogic.mining.amie import with_statistics
-    from rnnlogic.rules.rule import format_rule, parse_rule
+    from rnnlogic.rules.parse import parse_rule
+    from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.ruleset import RuleSet
     from rnnlogic.rules.table import WEIGHT, RuleTable
+    from rnnlogic.statistics.amie import with_statistics
 
     dataset = model.dataset
     chosen = RuleSet.from_rules(parse_rule(rule.text, dataset.vocab) for rule in found)

@@ -24,8 +24,8 @@ from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
 from rnnlogic.evaluation.sampled import NegativeSampler
-from rnnlogic.grounding.candidates import Scored
-from rnnlogic.grounding.sampling.budget import NO_CUTS
+from rnnlogic.features.chains.sampling.budget import NO_CUTS
+from rnnlogic.features.table import Scored
 
 Split = Literal["valid", "test"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics
 from rnnlogic.evaluation.ranks import Ranks
-from rnnlogic.grounding.sampling.budget import NO_CUTS, cuts_in_words
+from rnnlogic.features.chains.sampling.budget import NO_CUTS, cuts_in_words
 
 Side = Literal["both", "tail", "head"]
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import numpy as np
 from pydantic import Field
 
-from rnnlogic.answering.card.card import run_card
-from rnnlogic.answering.explaining.names import fact_words, printable, rule_words
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
-from rnnlogic.rules.rule import parse_rule
+from rnnlogic.explain.names import fact_words, printable, rule_words
+from rnnlogic.render.card import run_card
+from rnnlogic.rules.parse import parse_rule
 
 if TYPE_CHECKING:
-    from rnnlogic.answering.explaining.reasons import Idea
     from rnnlogic.data.dataset import Evidence
+    from rnnlogic.explain.reasons import Idea
     from rnnlogic.model import RNNLogic
 
 MOST = 50  # no answer has more items

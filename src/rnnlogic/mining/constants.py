@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.evidence.counting.kernels import Items, count_answers
-from rnnlogic.grounding.evidence.kernels import SUPPORT, UNSEEN
-from rnnlogic.grounding.evidence.tables import find_items
-from rnnlogic.rules.constants import CONSTANT
+from rnnlogic.features.evidence.counting.kernels import Items, count_answers
+from rnnlogic.features.evidence.kernels import SUPPORT, UNSEEN
+from rnnlogic.features.evidence.tables import find_items
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.ruleset import Kind, Kinds, RuleSet
 
 Ids = NDArray[np.int64]
 
@@ -48,12 +47,10 @@ def mine_constants(
     """
     relations = [r for r in range(2 * graph.num_relations) if len(graph.edges(r)[0])]
     shared = graph, find_items(graph), number
-    columns = [_no_rules()]
+    parts = []
     for relation, best in zip(relations, map_ordered(_best, relations, shared, threads), strict=True):
-        columns += [_columns(graph, relation, best, at_head) for at_head in (False, True)]
-    heads, lengths, body = (np.concatenate(parts) for parts in zip(*columns, strict=True))
-    ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
-    found = RuleSet(heads.astype(np.int32), ptr, body.astype(np.int32))
+        parts += [_rules(graph, relation, best, at_head) for at_head in (False, True)]
+    found = RuleSet.concatenated(parts)
     return found if banned is None else banned.keep(found)
 
 
@@ -71,17 +68,12 @@ def _best(shared: tuple[Graph, Items, int], relation: int) -> Counted:
     return Counted(*(column[order] for column in found))
 
 
-def _no_rules() -> tuple[Ids, Ids, Ids]:
-    return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-
-def _columns(graph: Graph, relation: int, found: Counted, at_head: bool) -> tuple[Ids, Ids, Ids]:
-    """Heads [n], body lengths [n] and bodies of rules that name the answer, or of their mirror images."""
-    step = (found.step + graph.num_relations) % (2 * graph.num_relations) if at_head else found.step
-    steps = np.stack([step, CONSTANT - found.other, CONSTANT - found.answer], axis=1)
-    has_other = found.other >= 0
-    is_used = np.stack([has_other | True, has_other, has_other | True], axis=1)
-    if at_head:
-        steps, is_used = steps[:, ::-1], is_used[:, ::-1]
-    head = graph.inverse(relation) if at_head else relation
-    return np.full(len(step), head), is_used.sum(axis=1), steps[is_used]
+def _rules(graph: Graph, relation: int, found: Counted, at_head: bool) -> RuleSet:
+    """Rules that name the answer, or their mirror images for the inverse relation."""
+    size, relations = len(found.step), 2 * graph.num_relations
+    step = (found.step + graph.num_relations) % relations if at_head else found.step
+    head, kind = (graph.inverse(relation), Kind.OF_HEAD) if at_head else (relation, Kind.OF_ANSWER)
+    named = found.answer.astype(np.int32), found.other.astype(np.int32)
+    kinds = Kinds(np.full(size, kind, np.int8), *named, np.full(size, -1, np.int16))
+    body_ptr = np.arange(size + 1, dtype=np.int64)
+    return RuleSet(np.full(size, head, np.int32), body_ptr, step.astype(np.int32), kinds=kinds)

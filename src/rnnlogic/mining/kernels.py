@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.grounding.kernels import edges_of
+from rnnlogic.features.chains.kernels import edges_of
 
 
 class EntityEdges(NamedTuple):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.types import Queries
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.rules.evidence import ids_of
+from rnnlogic.rules.features import of_groups
 from rnnlogic.rules.ruleset import RuleSet
 
 SHRINKAGE = 10.0  # validation facts that the share of the whole graph counts for in that of a relation
@@ -24,7 +24,7 @@ def hidden_of(rules: RuleSet, graph: Graph, valid: Triples, queries: Queries, se
 
     Its own fact; if rules say what links between its ends mean, all of these for some queries.
     """
-    if not np.isin(rules.body, ids_of({"negative_evidence"})).any():
+    if not any(rules.are_feature(name).any() for name in of_groups({"exclusions"})):
         return np.ascontiguousarray(queries[:, 2])
     return hidden_answers(graph, valid, queries, seed)
 

@@ -12,9 +12,9 @@ from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.search import Candidates, find_candidates
 from rnnlogic.mining.settings import MineSettings
-from rnnlogic.mining.statistics import RuleStatistics, rule_statistics, training_queries
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.statistics import RuleStatistics, rule_statistics, training_queries
 
 SEARCH = 0.4  # of the time for mining; statistics take the rest
 MANY = 3  # times as many candidates as are kept: most are dropped after some of the queries

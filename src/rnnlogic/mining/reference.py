@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.grounding.reference import tails_of
+from rnnlogic.features.chains.reference import tails_of
 from rnnlogic.mining.kernels import EntityEdges
 
 WORD = (1 << 64) - 1

@@ -26,8 +26,8 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.grounding.candidates import Candidates, Scored, no_candidates
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates, Scored, no_candidates
 from rnnlogic.predictors.table import entry
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.recent import Recent
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.candidates import Candidates, Scored
-from rnnlogic.grounding.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder
+from rnnlogic.features.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder
+from rnnlogic.features.table import Candidates, Scored
 from rnnlogic.predictors.base import Predictor
 
 

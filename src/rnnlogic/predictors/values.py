@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Feature
-from rnnlogic.grounding.candidates import Candidates
-from rnnlogic.grounding.features import feature_values
+from rnnlogic.features.table import Candidates
+from rnnlogic.features.transforms import transformed
 from rnnlogic.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class RuleValues:
 
     def features(self, candidates: Candidates) -> NDArray[np.float64]:
         """The feature [n] of each rule at each candidate."""
-        return feature_values(candidates.count, self.feature)
+        return transformed(candidates, self.feature)
 
     def phi(self, candidates: Candidates) -> NDArray[np.float32] | None:
         """The embedding's score [n] of the paths of each rule to each candidate; None where all are 1."""
@@ -35,7 +35,7 @@ class RuleValues:
 
     def examples(self, candidates: Candidates) -> NDArray[np.float32]:
         """Feature times path score [n], to learn weights from."""
-        value, phi = feature_values(candidates.count, self.feature, np.float32), self.phi(candidates)
+        value, phi = transformed(candidates, self.feature, np.float32), self.phi(candidates)
         return value if phi is None else value * phi
 
     def of(self, rules: RuleSet) -> RuleValues:

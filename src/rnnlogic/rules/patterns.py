@@ -1,31 +1,38 @@
 """Bans on rules, written as patterns: `treats <- * & causes`, `* <- isa & ...`, `treats(X,*) <- *(X,Z)`.
 
 A pattern bans a rule in both directions: `h(X,Y) <- body` read from Y to X is a rule for h^-1, and that is
-banned too.
+banned too. The pattern `h <- ...` bans every rule and feature of h.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import ANY_ENTITY, CONSTANT
-from rnnlogic.rules.rule import ANY, GAP, Rule, inverse_step, parse_pattern, parse_rule
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.features import code_of
+from rnnlogic.rules.parse import Wild, inverse_step, parse_pattern, parse_rule
+from rnnlogic.rules.rule import Chain, Constant, Feature, Rule
+from rnnlogic.rules.ruleset import Kind, RuleSet
+
+Pattern = Any  # a rule with a Wild in place of some relations and entities
+Mask = NDArray[np.bool_]
 
 
 class Banned:
     """The rules that match at least one pattern."""
 
-    def __init__(self, patterns: Iterable[Rule], vocab: Vocab) -> None:
+    def __init__(self, patterns: Iterable[Pattern], vocab: Vocab) -> None:
         """Take patterns as `parse_pattern` returns them."""
-        both = {turned for pattern in patterns for turned in (pattern, mirror_image(pattern, vocab))}
+        both = dict.fromkeys(
+            turned for pattern in patterns for turned in (pattern, mirror_image(pattern, vocab))
+        )
         self._rules = frozenset(pattern for pattern in both if not is_open(pattern))
-        self._patterns = sorted(both - self._rules)
+        self._patterns = [pattern for pattern in both if is_open(pattern)]
 
     @classmethod
     def from_text(cls, texts: Iterable[str], vocab: Vocab, source: str = "banned") -> Banned:
@@ -35,7 +42,7 @@ class Banned:
     def __bool__(self) -> bool:
         return bool(self._rules or self._patterns)
 
-    def mask(self, rules: RuleSet) -> NDArray[np.bool_]:
+    def mask(self, rules: RuleSet) -> Mask:
         """Which rules [n] are banned."""
         found = np.zeros(len(rules), np.bool_)
         if self._rules:
@@ -50,29 +57,43 @@ class Banned:
 
     def whole_head(self, relation: int) -> bool:
         """Whether all rules of a head relation are banned."""
-        return any(body == (GAP,) and head in (ANY, relation) for head, body in self._patterns)
+        return any(_bans_all(one) and one.head in (Wild.ANY, relation) for one in self._patterns)
 
 
-def matches(pattern: Rule, rules: RuleSet) -> NDArray[np.bool_]:
+def matches(pattern: Pattern, rules: RuleSet) -> Mask:
     """Which rules [n] a pattern describes."""
-    found = np.zeros(len(rules), np.bool_)
-    possible = np.ones_like(found) if pattern.head == ANY else rules.heads == pattern.head
+    possible = _fits(rules.heads, pattern.head)
+    if _bans_all(pattern):
+        return possible
+    if isinstance(pattern, Feature):
+        return possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name))
+    if isinstance(pattern, Constant):
+        return possible & _constants_match(pattern, rules)
+    found, possible = np.zeros(len(rules), np.bool_), possible & rules.are_chains
     for length in np.unique(rules.lengths[possible]).tolist():
         ids = np.flatnonzero(possible & (rules.lengths == length))
-        bodies = rules.body[rules.body_ptr[ids][:, None] + np.arange(length)]  # [m, length]
-        found[ids] = _bodies_match(pattern.body, bodies)
+        found[ids] = _bodies_match(pattern.body, rules.steps(ids, length))
     return found
 
 
-def is_open(pattern: Rule) -> bool:
+def _bans_all(pattern: Pattern) -> bool:
+    return isinstance(pattern, Chain) and pattern.body == (Wild.GAP,)
+
+
+def is_open(pattern: Pattern) -> bool:
     """Whether a pattern describes more than one rule."""
-    return any(step in (ANY, GAP, ANY_ENTITY) for step in (pattern.head, *pattern.body))
+    return any(isinstance(part, Wild) for part in (*pattern, *getattr(pattern, "body", ())))
 
 
-def mirror_image(pattern: Rule, vocab: Vocab) -> Rule:
+def mirror_image(pattern: Pattern, vocab: Vocab) -> Pattern:
     """The same rules read from Y to X: the inverse head and the reversed body."""
-    body = tuple(inverse_step(step, vocab) for step in reversed(pattern.body))
-    return Rule(inverse_step(pattern.head, vocab), body)
+    head = inverse_step(pattern.head, vocab)
+    if isinstance(pattern, Chain):
+        return Chain(head, tuple(inverse_step(step, vocab) for step in reversed(pattern.body)))
+    if isinstance(pattern, Constant):
+        step = inverse_step(pattern.step, vocab)
+        return pattern._replace(head=head, step=step, at_head=not pattern.at_head)
+    return pattern._replace(head=head)
 
 
 def parse_pinned(text: str, vocab: Vocab, source: str = "pinned") -> Rule:
@@ -82,24 +103,37 @@ def parse_pinned(text: str, vocab: Vocab, source: str = "pinned") -> Rule:
     return parse_rule(text, vocab)
 
 
-def _read(text: str, vocab: Vocab, source: str) -> Rule:
+def _read(text: str, vocab: Vocab, source: str) -> Pattern:
     try:
         return parse_pattern(text, vocab)
     except RuleError as error:
         raise RuleError(f"{source}: {error}") from None
 
 
-def _bodies_match(steps: tuple[int, ...], bodies: NDArray[np.int32]) -> NDArray[np.bool_]:
+def _fits(values: NDArray[np.integer], wanted: int | Wild) -> Mask:
+    return np.ones(len(values), np.bool_) if wanted is Wild.ANY else np.asarray(values == wanted)
+
+
+def _constants_match(pattern: Constant, rules: RuleSet) -> Mask:
+    """Which rules [n] with constants have the parts that a pattern names."""
+    found = rules.have_constants & ((rules.kinds.kind == Kind.OF_HEAD) == pattern.at_head)
+    first = np.minimum(rules.body_ptr[:-1], max(len(rules.body) - 1, 0))
+    found &= _fits(rules.body[first] if len(rules.body) else rules.heads, pattern.step)
+    named = _fits(rules.kinds.other, pattern.other)
+    if isinstance(pattern.other, Wild):
+        named = rules.kinds.other >= 0
+    return found & _fits(rules.kinds.constant, pattern.constant) & named
+
+
+def _bodies_match(steps: tuple[Any, ...], bodies: NDArray[np.int32]) -> Mask:
     """Which bodies [m, length] match; column i of `reached`: the steps so far match the first i relations."""
     reached = np.zeros((len(bodies), bodies.shape[1] + 1), np.bool_)
     reached[:, 0] = True
     for step in steps:
-        if step == GAP:
+        if step is Wild.GAP:
             reached = np.logical_or.accumulate(reached, axis=1)
         else:
-            fits = (
-                bodies >= 0 if step == ANY else bodies <= CONSTANT if step == ANY_ENTITY else bodies == step
-            )
+            fits = np.ones(bodies.shape, np.bool_) if step is Wild.ANY else bodies == step
             reached[:, 1:] = reached[:, :-1] & fits
             reached[:, 0] = False
     return reached[:, -1]

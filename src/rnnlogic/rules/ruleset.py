@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import IntEnum
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,28 +16,85 @@ from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import CONSTANT, well_formed
-from rnnlogic.rules.evidence import FIRST, IDS
-from rnnlogic.rules.rule import Rule, parse_rule
+from rnnlogic.rules.features import FEATURES, code_of, name_of
+from rnnlogic.rules.old import old_rules
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import Chain, Constant, Feature, Rule, relations_of
 
 RULE_ARRAYS: Declaration = {  # what `pack_rules` gives
     "heads": Declared("int32", ("rules",), least=0, below="2*R"),
-    # Relations, named evidence, or entities: those of rules with constants
-    "body": Declared("int32", ("steps",), least=f"-1*E{CONSTANT + 1:+d}", below="2*R"),
+    # Files of earlier versions have negative ids here: features and entities
+    "body": Declared("int32", ("steps",), least="-1*E-999", below="2*R"),
     "body_ptr": Declared("int64", ("rules+1",), points_into="body"),
+    # Only where some rules are not chains
+    "kind": Declared("int8", ("rules",), least=0, below=4, optional=True),
+    "constant": Declared("int32", ("rules",), least=-1, below="E", optional=True),
+    "other": Declared("int32", ("rules",), least=-1, below="E", optional=True),
+    "feature": Declared("int16", ("rules",), least=-1, optional=True),
+    "feature_names": Declared("uint8", ("characters",), optional=True),
 }
+
+
+class Kind(IntEnum):
+    """What a rule is, in the column `kind` of a set."""
+
+    CHAIN = 0
+    OF_ANSWER = 1  # with constants: head(X,constant) <- step(X,other)
+    OF_HEAD = 2  # with constants: head(constant,Y) <- step(other,Y)
+    FEATURE = 3
+
+
+class Kinds(NamedTuple):
+    """The columns of rules that are not chains; for a chain all but `kind` are -1."""
+
+    kind: NDArray[np.int8]  # [n]
+    constant: NDArray[np.int32]  # [n] entity in the head
+    other: NDArray[np.int32]  # [n] entity in the body, -1 for any
+    feature: NDArray[np.int16]  # [n] code of the feature
+
+    @classmethod
+    def chains(cls, size: int) -> Kinds:
+        """The columns of `size` chains."""
+        none = np.full(size, -1, np.int32)
+        return cls(np.zeros(size, np.int8), none, none, np.full(size, -1, np.int16))
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule]) -> Kinds:
+        """The columns of rules."""
+        if all(isinstance(rule, Chain) for rule in rules):
+            return cls.chains(len(rules))
+        rows = np.array([_row(rule) for rule in rules], np.int64).reshape(-1, 4).T
+        kind, constant, other, feature = rows
+        return cls(
+            kind.astype(np.int8), constant.astype(np.int32), other.astype(np.int32), feature.astype(np.int16)
+        )
+
+    def take(self, ids: NDArray[np.integer]) -> Kinds:
+        """The columns of some rules."""
+        return Kinds(*(column[ids] for column in self))
+
+
+def _row(rule: Rule) -> tuple[int, int, int, int]:
+    if isinstance(rule, Constant):
+        kind = Kind.OF_HEAD if rule.at_head else Kind.OF_ANSWER
+        return kind, rule.constant, rule.other, -1
+    if isinstance(rule, Feature):
+        return Kind.FEATURE, -1, -1, code_of(rule.name)
+    return Kind.CHAIN, -1, -1, -1
 
 
 class RuleSet:
     """Immutable sequence of distinct rules; only the first of repeated rules is kept.
 
-    Rule i is `heads[i] <- body[body_ptr[i]:body_ptr[i + 1]]`. How far each is trusted goes along with it, but
-    is no part of what the rules are: sets with the same rules are equal.
+    A chain i is `heads[i] <- body[body_ptr[i]:body_ptr[i + 1]]`; the body of a rule with constants is its one
+    relation, that of a feature is empty. How far each is trusted goes along with it, but is no part of what
+    the rules are: sets with the same rules are equal.
     """
 
     heads: NDArray[np.int32]  # [n]
     body_ptr: NDArray[np.int64]  # [n+1]
-    body: NDArray[np.int32]  # [total body length]
+    body: NDArray[np.int32]  # [relations of all bodies]
+    kinds: Kinds
     trust: NDArray[np.float32]  # [n] 0 to 1; 0 where nothing was counted
 
     def __init__(
@@ -45,9 +103,11 @@ class RuleSet:
         body_ptr: NDArray[np.int64],
         body: NDArray[np.int32],
         trust: NDArray[np.float32] | None = None,
+        kinds: Kinds | None = None,
     ) -> None:
         """For internal use, with columns of distinct rules; otherwise call `from_rules` or `from_text`."""
         self.heads, self.body_ptr, self.body = heads, body_ptr, body
+        self.kinds = Kinds.chains(len(heads)) if kinds is None else kinds
         self.trust = np.zeros(len(heads), np.float32) if trust is None else trust
         for array in (*self._columns, self.trust):
             array.setflags(write=False)
@@ -57,24 +117,24 @@ class RuleSet:
         """Collect rules in order; repeats are dropped."""
         distinct = list(dict.fromkeys(rules))
         heads = np.array([rule.head for rule in distinct], dtype=np.int32)
+        bodies = [relations_of(rule) for rule in distinct]
         body_ptr = np.zeros(len(distinct) + 1, dtype=np.int64)
-        np.cumsum([len(rule.body) for rule in distinct], out=body_ptr[1:])
-        body = np.fromiter(chain.from_iterable(rule.body for rule in distinct), np.int32, int(body_ptr[-1]))
-        if heads.min(initial=0) < 0 or ((body < 0) & (body > FIRST)).any():
+        np.cumsum([len(body) for body in bodies], out=body_ptr[1:])
+        body = np.fromiter(chain.from_iterable(bodies), np.int32, int(body_ptr[-1]))
+        if min(heads.min(initial=0), body.min(initial=0)) < 0:
             raise ValueError("relation ids of rules must not be negative")
-        if not well_formed(body, body_ptr):
-            raise ValueError("a rule with constants needs a body of one relation and one or two entities")
-        return cls(heads, body_ptr, body)
+        return cls(heads, body_ptr, body, kinds=Kinds.of(distinct))
 
     @classmethod
     def concatenated(cls, parts: Iterable[RuleSet]) -> RuleSet:
         """The rules of sets that have none in common, one after another; much faster than `|`."""
         kept = [cls.from_rules([]), *parts]
-        lengths = np.concatenate([part.lengths for part in kept])
+        lengths = np.concatenate([np.diff(part.body_ptr) for part in kept])
         heads, body, trust = (
             np.concatenate([getattr(part, name) for part in kept]) for name in ("heads", "body", "trust")
         )
-        return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body, trust)
+        kinds = Kinds(*(np.concatenate(columns) for columns in zip(*(p.kinds for p in kept), strict=True)))
+        return cls(heads, np.append(0, np.cumsum(lengths)).astype(np.int64), body, trust, kinds)
 
     @classmethod
     def from_steps(cls, heads: NDArray[np.integer], steps: NDArray[np.integer]) -> RuleSet:
@@ -93,9 +153,11 @@ class RuleSet:
         return len(self.heads)
 
     def __iter__(self) -> Iterator[Rule]:
-        body, ends = self.body.tolist(), self.body_ptr.tolist()
-        for i, head in enumerate(self.heads.tolist()):
-            yield Rule(head, tuple(body[ends[i] : ends[i + 1]]))
+        body, ends, heads = self.body.tolist(), self.body_ptr.tolist(), self.heads.tolist()
+        if self.are_chains.all():
+            yield from (Chain(head, tuple(body[ends[i] : ends[i + 1]])) for i, head in enumerate(heads))
+        else:
+            yield from (self[i] for i in range(len(heads)))
 
     @overload
     def __getitem__(self, key: int | np.integer) -> Rule: ...
@@ -104,10 +166,7 @@ class RuleSet:
     def __getitem__(self, key: int | np.integer | slice | ArrayLike) -> Rule | RuleSet:
         """The rule of one id, or the rules of a slice, an array of ids or a mask, in that order."""
         if isinstance(key, int | np.integer):
-            i = range(len(self))[key]
-            return Rule(
-                int(self.heads[i]), tuple(self.body[self.body_ptr[i] : self.body_ptr[i + 1]].tolist())
-            )
+            return self._rule(range(len(self))[key])
         if not isinstance(key, slice):
             key = np.asarray(key)
             key = key if key.size else key.astype(np.int64)
@@ -119,9 +178,18 @@ class RuleSet:
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RuleSet) and all(
-            np.array_equal(getattr(self, name), getattr(other, name))
-            for name in ("heads", "body_ptr", "body")
+            np.array_equal(ours, theirs) for ours, theirs in zip(self._columns, other._columns, strict=True)
         )
+
+    def _rule(self, i: int) -> Rule:
+        head, body = int(self.heads[i]), self.body[self.body_ptr[i] : self.body_ptr[i + 1]].tolist()
+        kind = self.kinds.kind[i]
+        if kind == Kind.CHAIN:
+            return Chain(head, tuple(body))
+        if kind == Kind.FEATURE:
+            return Feature(head, name_of(int(self.kinds.feature[i])))
+        constants = int(self.kinds.constant[i]), int(self.kinds.other[i])
+        return Constant(head, body[0], *constants, bool(kind == Kind.OF_HEAD))
 
     def __hash__(self) -> int:
         return hash(tuple(column.tobytes() for column in self._columns))
@@ -147,7 +215,7 @@ class RuleSet:
         """Ids here of other rules [m]; -1 for those that are not here."""
         if not len(self) or not len(others):
             return np.full(len(others), -1)
-        width = 1 + max(int(self.lengths.max()), int(others.lengths.max()))
+        width = max(self.max_length, others.max_length)
         rows = np.concatenate([self._rows(width), others._rows(width)])
         first, place = np.unique(rows, return_index=True, return_inverse=True)[1:]
         found = first[place[len(self) :]]
@@ -166,28 +234,29 @@ class RuleSet:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Body length of every rule."""
+        """Atoms in the body of every rule; a feature counts as one."""
         lengths = np.diff(self.body_ptr)
+        lengths[self.are_features] = 1
         lengths.setflags(write=False)
         return lengths
 
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """What a reader has to take in of every rule: its atoms and its constants."""
+        named = (self.kinds.constant >= 0).astype(np.int64) + (self.kinds.other >= 0)
+        return np.asarray(self.lengths + named)
+
     def steps(self, ids: NDArray[np.integer], width: int | None = None) -> NDArray[np.int32]:
-        """The bodies of some rules [n, width], -1 after their ends; width: that of the longest of them."""
-        lengths = self.lengths[ids]
+        """The relations in the bodies of some rules [n, width], -1 after their ends; by default the longest."""
+        lengths = np.diff(self.body_ptr)[ids]
         steps = np.full((len(ids), int(lengths.max(initial=0)) if width is None else width), -1, np.int32)
         steps[np.arange(steps.shape[1]) < lengths[:, None]] = self._take(ids).body
         return steps
 
-    @cached_property
-    def atoms(self) -> NDArray[np.int64]:
-        """Atoms in the body of every rule: its length without entities."""
-        entities = np.append(0, np.cumsum(self.body <= CONSTANT))
-        return np.asarray(self.lengths - np.diff(entities[self.body_ptr]), np.int64)
-
     @property
     def max_length(self) -> int:
         """Atoms of the longest body; 0 without rules."""
-        return int(self.atoms.max(initial=0))
+        return int(self.lengths.max(initial=0))
 
     def filter(self, mask: ArrayLike) -> RuleSet:
         """The rules where the mask [n] is true."""
@@ -197,44 +266,82 @@ class RuleSet:
         return self._take(np.flatnonzero(keep))
 
     @cached_property
-    def are_evidence(self) -> NDArray[np.bool_]:
-        """Which rules [n] are named evidence."""
-        found: NDArray[np.bool_] = self.lengths == 1
-        found[found] = self.body[self.body_ptr[:-1][found]] <= FIRST
-        found.setflags(write=False)
-        return found
+    def are_chains(self) -> NDArray[np.bool_]:
+        """Which rules [n] are chains."""
+        return self._of_kind(Kind.CHAIN)
+
+    @cached_property
+    def are_features(self) -> NDArray[np.bool_]:
+        """Which rules [n] are features."""
+        return self._of_kind(Kind.FEATURE)
 
     @cached_property
     def have_constants(self) -> NDArray[np.bool_]:
         """Which rules [n] have constants."""
-        return np.asarray(self.atoms < self.lengths)
+        return self._of_kind(Kind.OF_ANSWER, Kind.OF_HEAD)
+
+    def are_feature(self, name: str) -> NDArray[np.bool_]:
+        """Which rules [n] are the feature of this name."""
+        return np.asarray(self.kinds.feature == code_of(name))
+
+    @cached_property
+    def make_candidates(self) -> NDArray[np.bool_]:
+        """Which rules [n] add answers; the others only speak about answers found otherwise."""
+        found = np.ones(len(self), bool)
+        for code in np.unique(self.kinds.feature[self.are_features]).tolist():
+            found[self.kinds.feature == code] = FEATURES[name_of(code)].makes_candidates
+        return found
+
+    def _of_kind(self, *kinds: Kind) -> NDArray[np.bool_]:
+        found = np.isin(self.kinds.kind, kinds)
+        found.setflags(write=False)
+        return found
 
     def trusted(self, trust: ArrayLike) -> RuleSet:
         """The same rules, each trusted so far [n]."""
-        return RuleSet(*self._columns, np.asarray(trust, np.float32).copy())
+        columns = self.heads, self.body_ptr, self.body
+        return RuleSet(*columns, np.asarray(trust, np.float32).copy(), self.kinds)
 
     def without_trivial(self) -> RuleSet:
         """All rules except r <- r."""
-        trivial = self.lengths == 1
+        trivial = self.are_chains & (self.lengths == 1)
         trivial[trivial] = self.body[self.body_ptr[:-1][trivial]] == self.heads[trivial]
         return self.filter(~trivial)
 
+    def renamed(
+        self, relations: NDArray[np.int32], entities: NDArray[np.int32]
+    ) -> tuple[RuleSet, NDArray[np.bool_], NDArray[np.bool_]]:
+        """The rules by the ids of another graph, given those of all relations and entities, -1 for none.
+
+        Returns the rules that stay, and masks [n] of those that lose a relation, and that lose an entity.
+        """
+        is_lost = np.append(0, np.cumsum(relations[self.body] < 0))
+        no_relation = (relations[self.heads] < 0) | (np.diff(is_lost[self.body_ptr]) > 0)
+        constant, other = (_renamed(column, entities) for column in (self.kinds.constant, self.kinds.other))
+        no_entity = (constant != self.kinds.constant) & (constant < 0)
+        no_entity |= (other != self.kinds.other) & (other < 0)
+        kept = np.flatnonzero(~(no_relation | no_entity))
+        left, kinds = self._take(kept), self.kinds._replace(constant=constant, other=other).take(kept)
+        moved = RuleSet(relations[left.heads], left.body_ptr, relations[left.body], left.trust, kinds)
+        return moved, no_relation, no_entity
+
     def _take(self, ids: NDArray[np.integer]) -> RuleSet:
         """The rules of distinct ids, in that order."""
-        lengths = self.lengths[ids]
+        lengths = np.diff(self.body_ptr)[ids]
         body_ptr = np.append(0, np.cumsum(lengths)).astype(np.int64)
         within = np.arange(body_ptr[-1]) - np.repeat(body_ptr[:-1], lengths)
         body = self.body[np.repeat(self.body_ptr[ids], lengths) + within]
-        return RuleSet(self.heads[ids], body_ptr, body, self.trust[ids])
+        return RuleSet(self.heads[ids], body_ptr, body, self.trust[ids], self.kinds.take(ids))
 
     def _rows(self, width: int) -> NDArray[np.void]:
-        """Each rule [n] as one value: its head and its body, filled up to a width."""
-        rows = np.column_stack([self.heads, self.steps(np.arange(len(self)), width - 1)])
-        return np.ascontiguousarray(rows, np.int32).view(np.dtype((np.void, 4 * width))).ravel()
+        """Each rule [n] as one value: its columns and its body, filled up to a width."""
+        columns = self.heads, *self.kinds, self.steps(np.arange(len(self)), width)
+        rows = np.ascontiguousarray(np.column_stack(columns), np.int32)
+        return rows.view(np.dtype((np.void, 4 * rows.shape[1]))).ravel()
 
     @property
-    def _columns(self) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int32]]:
-        return self.heads, self.body_ptr, self.body
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        return self.heads, self.body_ptr, self.body, *self.kinds
 
     @cached_property
     def _ids(self) -> dict[Rule, int]:
@@ -249,33 +356,81 @@ class RuleSet:
         return order, np.searchsorted(self.heads[order], relations)
 
 
+def entities_by_name(rules: RuleSet, source: Vocab, target: Vocab) -> NDArray[np.int32]:
+    """The id in another vocabulary of every entity that rules name; -1 for those not there or not named."""
+    found = np.full(source.num_entities, -1, np.int32)
+    named = np.concatenate([rules.kinds.constant, rules.kinds.other])
+    for entity in np.unique(named[named >= 0]).tolist():
+        name = source.entities[entity]
+        found[entity] = target.entity_id(name) if target.has_entity(name) else -1
+    return found
+
+
+def _renamed(ids: NDArray[np.int32], new: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The new id of each entity [n]; -1 where there is none, as before or now."""
+    return np.where(ids < 0, -1, new[ids] if len(new) else -1).astype(np.int32)
+
+
 def pack_rules(rules: RuleSet) -> Arrays:
-    """Rules as arrays."""
-    return {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
+    """Rules as arrays; features by their names."""
+    arrays = {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
+    if rules.are_chains.all():
+        return arrays
+    codes, place = np.unique(rules.kinds.feature[rules.are_features], return_inverse=True)
+    feature = np.full(len(rules), -1, np.int16)
+    feature[rules.are_features] = place
+    names = "\n".join(name_of(code) for code in codes.tolist()).encode()
+    text = np.frombuffer(names, np.uint8).copy()
+    return arrays | rules.kinds._replace(feature=feature)._asdict() | {"feature_names": text}
 
 
 def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
-    """Rules packed by `pack_rules`."""
-    body, ptr = arrays["body"], arrays["body_ptr"]
-    lengths = np.diff(ptr)
-    is_named = (body < 0) & (body > CONSTANT)
-    is_wrong = is_named & ((body > FIRST) | (body < min(IDS.values())) | (np.repeat(lengths, lengths) != 1))
-    if is_wrong.any() or not well_formed(body, ptr):
-        raise RuleError("a rule has a step that is neither a relation nor evidence: its file is damaged")
-    rules = RuleSet(arrays["heads"].copy(), arrays["body_ptr"].copy(), body.copy())
-    if not _are_distinct(rules):
+    """Rules packed by `pack_rules`, also by that of earlier versions."""
+    heads, ptr, body = (arrays[name] for name in ("heads", "body_ptr", "body"))
+    if "kind" in arrays:
+        rules = RuleSet(heads.copy(), ptr.copy(), body.copy(), kinds=_unpacked_kinds(arrays))
+        _require_well_formed(rules)
+    elif body.min(initial=0) < 0:
+        rules = RuleSet.from_rules(old_rules(heads, ptr, body))
+    else:
+        rules = RuleSet(heads.copy(), ptr.copy(), body.copy())
+    if len(rules) < len(heads) or not _are_distinct(rules):
         raise RuleError("a rule is there twice: its file is damaged")
     return rules
 
 
+def _unpacked_kinds(arrays: Mapping[str, NDArray[Any]]) -> Kinds:
+    kind, constant, other, feature = (arrays[name].copy() for name in Kinds._fields)
+    names = [
+        name for name in arrays["feature_names"].tobytes().decode("utf-8", "replace").split("\n") if name
+    ]
+    if unknown := [name for name in names if name not in FEATURES]:
+        raise RuleError(f"rules have the feature {unknown[0]!r}, which this version does not know")
+    if (feature[kind == Kind.FEATURE] >= len(names)).any():
+        raise RuleError("a rule has a feature without a name: its file is damaged")
+    codes = np.array([*map(code_of, names), -1], np.int16)
+    return Kinds(kind, constant, other, codes[np.where(kind == Kind.FEATURE, feature, -1)])
+
+
+def _require_well_formed(rules: RuleSet) -> None:
+    """Refuse columns that contradict each other."""
+    lengths, kinds = np.diff(rules.body_ptr), rules.kinds
+    with_constants, are_features = rules.have_constants, rules.are_features
+    is_wrong = (with_constants & ((lengths != 1) | (kinds.constant < 0))) | (are_features & (lengths != 0))
+    is_wrong |= ~with_constants & ((kinds.constant >= 0) | (kinds.other >= 0))
+    is_wrong |= are_features != (kinds.feature >= 0)
+    if is_wrong.any() or rules.body.min(initial=0) < 0:
+        raise RuleError("a rule is neither a chain, nor has constants, nor is a feature: its file is damaged")
+
+
 def _are_distinct(rules: RuleSet) -> bool:
     """Whether no rule is there twice. Rows are compared only where their hashes do not tell them apart."""
-    for length in np.unique(rules.lengths):
-        ids = np.flatnonzero(rules.lengths == length)
-        steps = rules.body[rules.body_ptr[ids][:, None] + np.arange(length)]
-        rows = np.column_stack([rules.heads[ids], steps])
+    sizes = np.diff(rules.body_ptr)
+    for length in np.unique(sizes):
+        ids = np.flatnonzero(sizes == length)
+        rows = np.column_stack([rules.heads[ids], *rules.kinds.take(ids), rules.steps(ids, int(length))])
         factors = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1])
-        hashes = np.sort(rows @ factors)  # overflows, which does no harm to a hash
+        hashes = np.sort(rows.astype(np.int64) @ factors)  # overflows, which does no harm to a hash
         if (hashes[1:] == hashes[:-1]).any() and len(np.unique(rows, axis=0)) < len(ids):
             return False
     return True

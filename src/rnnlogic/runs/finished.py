@@ -22,13 +22,13 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import Learned, learned_arrays, pack_learned, unpack_learned
-from rnnlogic.mining.figures import rule_figures
+from rnnlogic.fit.result import Learned, learned_arrays, pack_learned, unpack_learned
 from rnnlogic.predictors.eta import voices
 from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
+from rnnlogic.statistics.figures import rule_figures
 
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
 MANY, FIRST = 50_000, 10

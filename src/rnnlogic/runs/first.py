@@ -9,10 +9,10 @@ from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.learning.given import Edits
-from rnnlogic.learning.preliminary import MINUTES, SHARE, STAGE, preliminary
-from rnnlogic.learning.result import Learned, Store, pack_learned, unpack_learned
-from rnnlogic.learning.stages import CheckedStore
+from rnnlogic.fit.given import Edits
+from rnnlogic.fit.preliminary import MINUTES, SHARE, STAGE, preliminary
+from rnnlogic.fit.result import Learned, Store, pack_learned, unpack_learned
+from rnnlogic.fit.stages import CheckedStore
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.folder import Run
 

@@ -10,7 +10,7 @@ from rnnlogic.base.sealed import missing_files
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.learning.result import Learned
+from rnnlogic.fit.result import Learned
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.files import RunError

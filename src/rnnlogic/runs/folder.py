@@ -37,8 +37,8 @@ from rnnlogic.config import Config, read_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.learning.result import FRONTIER, Learned, cuts_of
-from rnnlogic.learning.stages import FRONTIER_ARRAYS
+from rnnlogic.fit.result import FRONTIER, Learned, cuts_of
+from rnnlogic.fit.stages import FRONTIER_ARRAYS
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.dataset import (
     FACTS,

@@ -9,12 +9,10 @@ import numpy as np
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.learning.given import NOTHING_GIVEN, GivenRules
-from rnnlogic.rules.constants import CONSTANT, moved_body, new_entities
-from rnnlogic.rules.evidence import FIRST
+from rnnlogic.fit.given import NOTHING_GIVEN, GivenRules
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.rules.ruleset import RuleSet, entities_by_name
 from rnnlogic.rules.table import WEIGHT
 from rnnlogic.runs.finished import read_weighted_rules
 from rnnlogic.runs.folder import Run
@@ -68,19 +66,15 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
     run = Run.open(folder)
     theirs, config = run.dataset().vocab, run.config()
     rules, weights, log_prior = read_weighted_rules(run.folder, config, theirs)
-    used = np.unique(np.concatenate([rules.heads, rules.body[rules.body >= 0]]))
+    used = np.unique(np.concatenate([rules.heads, rules.body]))
     ours = np.full(2 * theirs.num_relations, -1, np.int32)  # our id for each of theirs
     for relation in used.tolist():
         try:
             ours[relation] = vocab.relation_id(theirs.relation_name(relation))
         except UnknownNameError as error:
             raise RuleError(f"{folder}: its rules have an {error}") from None
-    body, is_lost = moved_body(rules.body, ours, new_entities(rules.body, theirs, vocab))
-    lost = np.append(0, np.cumsum(is_lost))
-    kept = np.diff(lost[rules.body_ptr]) == 0
-    left = rules.filter(kept)
-    moved = RuleSet(ours[left.heads], left.body_ptr, body[np.repeat(kept, rules.lengths)])
-    number = int((~kept).sum())
+    moved, _, is_lost = rules.renamed(ours, entities_by_name(rules, theirs, vocab))
+    kept, number = ~is_lost, int(is_lost.sum())
     notes = (f"{folder}: {number:,} rules dropped: they name entities that are not here",) if number else ()
     return GivenRules(moved, weights[kept], log_prior[kept], notes, config.predictor.feature)
 
@@ -88,10 +82,10 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
 def rules_within(rules: RuleSet, vocab: Vocab) -> RuleSet:
     """The rules, if a vocabulary has all their relations."""
     used = np.append(rules.heads, rules.body)
-    unknown = used[((used < 0) & (used > FIRST)) | (used >= 2 * vocab.num_relations)]
+    unknown = used[used >= 2 * vocab.num_relations]
     if len(unknown):
         raise RuleError(f"{rules!r} has relation id {unknown[0]}, which {vocab!r} does not have")
-    if CONSTANT - used.min(initial=0) >= vocab.num_entities:
-        entity = CONSTANT - used.min()
+    entity = max(rules.kinds.constant.max(initial=-1), rules.kinds.other.max(initial=-1))
+    if entity >= vocab.num_entities:
         raise RuleError(f"{rules!r} names entity id {entity}, which {vocab!r} does not have")
     return rules

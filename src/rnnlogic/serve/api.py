@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
-from rnnlogic.answering.completion.complete import NewFact
+from rnnlogic.complete.complete import NewFact
 from rnnlogic.serve import schemas
 from rnnlogic.serve.limits import Desk
 from rnnlogic.serve.metrics import MEDIA_TYPE as METRICS_TYPE

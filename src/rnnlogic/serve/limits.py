@@ -1,6 +1,6 @@
 """What one request may cost: its size, its answers, its work, its time, and how many run at once.
 
-Work is estimated before it is done (`grounding/cost.py`). What is too dear is refused at once with a reason,
+Work is estimated before it is done (`features/chains/cost.py`). What is too expensive is refused at once with a reason,
 and what finds all threads and the queue taken is told to come again.
 """
 

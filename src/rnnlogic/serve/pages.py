@@ -12,13 +12,14 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
-from rnnlogic.answering.calibration.level import shown
-from rnnlogic.answering.card.card import run_card
-from rnnlogic.answering.completion.complete import NewFact
-from rnnlogic.answering.explain import Comparison
-from rnnlogic.answering.explaining.html import bdi
-from rnnlogic.answering.explaining.names import shortened
-from rnnlogic.rules.rule import format_rule, parse_rule
+from rnnlogic.calibrate.level import shown
+from rnnlogic.complete.complete import NewFact
+from rnnlogic.explain.explain import Comparison
+from rnnlogic.explain.names import shortened
+from rnnlogic.render.card import run_card
+from rnnlogic.render.html import bdi
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import format_rule
 from rnnlogic.serve import views
 from rnnlogic.serve.api import SHOWN, MaybeName, NameQuery, Work, about, entity_facts, relation_info, served
 from rnnlogic.serve.limits import Desk

@@ -16,8 +16,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from rnnlogic.answering.completion.complete import NewFact
-from rnnlogic.answering.completion.files import facts_as
+from rnnlogic.complete.complete import NewFact
+from rnnlogic.complete.files import facts_as
 from rnnlogic.runs.files import unreadable, write_file
 
 Verdict = Literal["accept", "reject", "skip"]

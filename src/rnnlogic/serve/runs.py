@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.answering.answers import Answer, Known
-from rnnlogic.answering.completion.complete import NewFact
-from rnnlogic.answering.explain import Comparison, Explanation
-from rnnlogic.answering.listing import MANY, RuleInfo, Sort
-from rnnlogic.answering.tables import Listed
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Progress
+from rnnlogic.complete.complete import NewFact
 from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.cost import Cost
+from rnnlogic.explain.answers import Answer, Known
+from rnnlogic.explain.explain import Comparison, Explanation
+from rnnlogic.explain.listing import MANY, RuleInfo, Sort
+from rnnlogic.features.chains.cost import Cost
 from rnnlogic.model import RNNLogic
+from rnnlogic.render.tables import Listed
 from rnnlogic.runs.folder import Run
 from rnnlogic.serve.limits import Limits
 from rnnlogic.serve.problems import ProblemError

@@ -8,20 +8,20 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from rnnlogic.answering.answers import Answer
-from rnnlogic.answering.explain import Comparison, Explanation
-from rnnlogic.answering.explaining.html import LISTED, path_html, shades
-from rnnlogic.answering.explaining.names import rule_words
-from rnnlogic.answering.explaining.reasons import Contribution, Idea
-from rnnlogic.answering.explaining.svg import Strand, picture
-from rnnlogic.answering.listing import RuleInfo
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.grounding.paths import Path
-from rnnlogic.mining.examples import rule_examples
-from rnnlogic.rules.constants import constants_of
-from rnnlogic.rules.rule import Rule, format_rule, parse_rule
+from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.explain import Comparison, Explanation
+from rnnlogic.explain.listing import RuleInfo
+from rnnlogic.explain.names import rule_words
+from rnnlogic.explain.reasons import Contribution, Idea
+from rnnlogic.features.chains.paths import Path
+from rnnlogic.render.html import LISTED, path_html, shades
+from rnnlogic.render.svg import Strand, picture
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import Constant, Rule, format_rule
 from rnnlogic.serve.api import entity_info
 from rnnlogic.serve.runs import Served
+from rnnlogic.statistics.examples import rule_examples
 
 DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 2  # in the picture of an explanation
 ASKED = 12  # relations of an entity that are asked about what is missing
@@ -154,9 +154,9 @@ def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
 
 def _ends(rule: Rule, path: Path, vocab: Vocab) -> list[str]:
     """The entities that a rule joins; the walk of a rule with constants leads to one of them only."""
-    ends, told = [path.entities[0], path.entities[-1]], constants_of(rule.body)
-    if told is not None:
-        ends[0 if told.at_head else 1] = told.constant
+    ends = [path.entities[0], path.entities[-1]]
+    if isinstance(rule, Constant):
+        ends[0 if rule.at_head else 1] = rule.constant
     return [vocab.entities[end] for end in ends]
 
 

@@ -20,8 +20,8 @@ from rnnlogic.base.types import Arrays, Progress, silent
 from rnnlogic.config import Config, changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.learning.learn import learn
-from rnnlogic.learning.result import MemoryStore
+from rnnlogic.fit.learn import learn
+from rnnlogic.fit.result import MemoryStore
 
 if TYPE_CHECKING:
     import optuna

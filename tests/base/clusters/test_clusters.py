@@ -5,7 +5,6 @@ import secrets
 import signal
 import threading
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +15,17 @@ from rnnlogic.base.clusters.packing import pack, unpack
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.learning.trials import Trials, Variant
+from rnnlogic.features.ground import Grounder
+from rnnlogic.fit.trials import Trials, Variant
 from rnnlogic.mining.mine import mine_rules
-from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.fit import gathered, solve_relations
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.values import RuleValues
-from tests.base.clusters import work
-from tests.family import family, tiny_config
+from rnnlogic.statistics.statistics import training_queries
+from tests.helpers import work
+from tests.helpers.family import family, tiny_config
+from tests.helpers.processes import processes_marked
 
 ray = pytest.importorskip("ray")
 SETTINGS = {
@@ -33,20 +33,6 @@ SETTINGS = {
     "health_check_period_ms": 300,
     "health_check_failure_threshold": 2,
 }
-
-
-def processes_marked(marker):
-    """Processes that were started with this entry in their environment; other tests have clusters too.
-
-    Not the workers of `processes`, which a test may leave idle while the entry is set.
-    """
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            is_worker = b"multiprocessing" in path.with_name("cmdline").read_bytes()
-            is_marked = marker.encode() in path.read_bytes() and not is_worker
-            found += [int(path.parent.name)] if is_marked else []
-    return found
 
 
 @pytest.fixture(scope="module")

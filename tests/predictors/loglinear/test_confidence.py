@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
-from rnnlogic.mining.statistics import training_queries
+from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.predictors.loglinear.confidence import STEEPNESS, confidences, with_sums
 from rnnlogic.predictors.loglinear.fit import solve_relations
 from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
@@ -15,8 +14,9 @@ from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.grounding.oracles import candidates_of
-from tests.predictors.loglinear.conftest import problems
+from rnnlogic.statistics.statistics import training_queries
+from tests.helpers.problems import problems
+from tests.helpers.walks import candidates_of
 
 NONE = np.zeros(0, np.float32)
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.features import feature_values
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT
-from rnnlogic.mining.statistics import training_queries
+from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.transforms import feature_values
 from rnnlogic.predictors.loglinear.fit import (
     discounted,
     examples,
@@ -26,7 +25,8 @@ from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.predictors.paths.oracles import path_score, random_embedding
+from rnnlogic.statistics.statistics import training_queries
+from tests.helpers.embeddings import path_score, random_embedding
 
 PARENT, SIBLING, AUNT = 0, 1, 2  # relations; aunt(X,Y) <- parent(X,Z) & sibling(Z,Y)
 

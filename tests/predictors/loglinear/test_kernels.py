@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rnnlogic.predictors.loglinear import kernels, reference
-from tests.predictors.loglinear.conftest import NUM_RULES, problems
+from tests.helpers.problems import NUM_RULES, problems
 
 weights = st.lists(st.floats(-2, 2), min_size=NUM_RULES, max_size=NUM_RULES).map(np.array)
 numbers = st.integers(1, NUM_RULES)

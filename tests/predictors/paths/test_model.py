@@ -7,8 +7,8 @@ from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.rules.evidence import IDS
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.grounding.oracles import candidates_of
-from tests.predictors.paths.oracles import path_score, random_embedding
+from tests.helpers.embeddings import path_score, random_embedding
+from tests.helpers.walks import candidates_of
 
 BODIES = [(0, 1), (1, 0), (0, 1, 2), (4, 0), (3,), (1, 3, 1), (0, 0, 0), ()]  # of relations 0..2 and inverses
 RULES = RuleSet.from_rules([Rule(1, (2,)), *(Rule(0, body) for body in BODIES)])

@@ -13,9 +13,9 @@ from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.grounding.conftest import ENTITIES, RELATIONS, cases, entities, relation_ids
-from tests.grounding.oracles import expected_counts
-from tests.predictors.paths.oracles import path_distance, path_score, random_embedding
+from tests.helpers.embeddings import path_distance, path_score, random_embedding
+from tests.helpers.graphs import ENTITIES, RELATIONS, cases, entities, relation_ids
+from tests.helpers.walks import expected_counts
 
 FEATURE = {"count": lambda n: n, "log1p": math.log1p, "binary": lambda n: 1.0}
 

@@ -5,14 +5,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.kernels import ANSWER, WRONG
-from rnnlogic.mining.statistics import training_queries
+from rnnlogic.features.chains.kernels import ANSWER, WRONG
+from rnnlogic.features.ground import Grounder
 from rnnlogic.predictors.loglinear.fit import examples
 from rnnlogic.predictors.plus.examples import Examples, gather_segments
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.values import RuleValues
-from tests.family import family, given_rules
+from rnnlogic.statistics.statistics import training_queries
+from tests.helpers.family import family, given_rules
 
 DATA = family()
 GRAPH = DATA.graph("train")

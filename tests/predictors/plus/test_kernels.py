@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.predictors.plus import kernels, reference
-from tests.predictors.plus.conftest import NUM_RULES, random_candidates
+from tests.helpers.candidates import NUM_RULES, random_candidates
 
 DIM = 3
 

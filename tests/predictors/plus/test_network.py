@@ -10,7 +10,7 @@ from rnnlogic.predictors.plus.parameters import pack_plus, unpack_plus
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
-from tests.predictors.plus.conftest import NUM_RULES, dense, random_candidates
+from tests.helpers.candidates import NUM_RULES, dense, random_candidates
 
 USUAL = 1.3
 RULES = RuleSet.from_rules(

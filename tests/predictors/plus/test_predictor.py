@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.features import feature_values
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.transforms import feature_values
 from rnnlogic.predictors.base import reaching
 from rnnlogic.predictors.eta import combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.settings import PathSettings
@@ -15,8 +15,8 @@ from rnnlogic.predictors.paths.values import PathValues, path_model
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.predictors.values import RuleValues
-from tests.family import family, given_rules
-from tests.predictors.paths.oracles import path_score, random_embedding
+from tests.helpers.embeddings import path_score, random_embedding
+from tests.helpers.family import family, given_rules
 
 DATA = family()
 GRAPH, KNOWN = DATA.graph("train"), given_rules(DATA)

@@ -14,8 +14,8 @@ from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.train import Optimizer, Training, strongest, summed_loss, train
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
-from tests.family import family, given_rules
-from tests.grounding.oracles import candidates_of
+from tests.helpers.family import family, given_rules
+from tests.helpers.walks import candidates_of
 
 
 def test_loss():

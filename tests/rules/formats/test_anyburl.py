@@ -15,7 +15,7 @@ from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-from tests.rules.nasty import rule_sets, vocabularies
+from tests.helpers.names import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))  # inverses are 2 and 3
 LINES = """\

@@ -11,7 +11,7 @@ from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-from tests.rules.nasty import rule_sets, vocabularies
+from tests.helpers.names import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))
 DICT_WITH_INVERSES = "0\thobby\n1\tfriend\n2\t!hobby\n3\t!friend\n"

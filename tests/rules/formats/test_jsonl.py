@@ -12,7 +12,7 @@ from rnnlogic.rules.formats import format_of, read_table, write_table
 from rnnlogic.rules.formats.lines import ImportReport
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.table import RuleTable
-from tests.rules.nasty import rule_sets, vocabularies
+from tests.helpers.names import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
-from tests.family import family
+from tests.helpers.family import family
 
 DATASET = family()
 GRAPH = DATASET.graph("train")

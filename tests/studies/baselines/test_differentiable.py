@@ -16,7 +16,7 @@ from rnnlogic.studies.baselines.differentiable import (
     make_model,
 )
 from rnnlogic.studies.baselines.walks import Questions, edges_of, start, step
-from tests.family import family
+from tests.helpers.family import family
 
 STEPS, STAY = 2, 4  # of a graph with two relations: 0, 1, and inverses 2, 3
 FACTS = np.array([(0, 0, 1), (1, 0, 2), (1, 1, 3), (3, 1, 0), (2, 1, 2), (0, 0, 2), (3, 0, 4), (2, 0, 0)])

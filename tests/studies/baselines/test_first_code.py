@@ -17,7 +17,7 @@ from rnnlogic.studies.baselines.first_code import (
     learn_weights,
     selections_of,
 )
-from tests.family import family
+from tests.helpers.family import family
 
 SETTINGS = FirstCodeSettings(rounds=2, drawn=20, kept=5)
 

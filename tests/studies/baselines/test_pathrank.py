@@ -6,9 +6,9 @@ from scipy.sparse import csr_array
 
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.mining.statistics import training_queries
+from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.statistics import training_queries
 from rnnlogic.studies.baselines.pathrank import (
     Pairs,
     PathRankScorer,
@@ -17,7 +17,7 @@ from rnnlogic.studies.baselines.pathrank import (
     fit_pathrank,
     logistic_regression,
 )
-from tests.family import RULES, family
+from tests.helpers.family import RULES, family
 
 DATASET = family()
 GRAPH, RULESET = DATASET.graph("train"), RuleSet.from_text(list(RULES), DATASET.vocab)

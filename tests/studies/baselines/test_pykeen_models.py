@@ -12,7 +12,7 @@ from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.studies.baselines import pykeen_models
 from rnnlogic.studies.baselines.pykeen_models import RECIPES, grid_of, make_factory, train_pykeen
-from tests.family import family
+from tests.helpers.family import family
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from rnnlogic.studies.baselines.differentiable import (
     DifferentiableSettings,
     make_model,
 )
-from tests.family import family
+from tests.helpers.family import family
 
 DATASET = family()
 GRAPH = DATASET.graph("train")

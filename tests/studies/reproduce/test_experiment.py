@@ -16,7 +16,7 @@ from rnnlogic.studies.reproduce.experiment import (
     with_share,
 )
 from rnnlogic.studies.reproduce.report import NAMES
-from tests.family import family
+from tests.helpers.family import family
 
 
 def test_one_file_for_each_dataset_of_the_paper():

@@ -18,7 +18,7 @@ from rnnlogic.studies.reproduce.experiment import (
     load_experiment,
 )
 from rnnlogic.studies.reproduce.published import load_published
-from tests.family import family
+from tests.helpers.family import family
 
 
 def test_published_numbers_of_other_methods():

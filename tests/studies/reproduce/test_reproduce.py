@@ -19,7 +19,7 @@ from rnnlogic.studies.reproduce.tables import minutes_of
 from rnnlogic.studies.reproduce.targets import TARGETS, works_of
 from rnnlogic.studies.reproduce.variants import embeddings_for
 from rnnlogic.studies.reproduce.work import Work, with_needed
-from tests.family import family
+from tests.helpers.family import family
 
 METRICS = {"mrr": 0.5, "mr": 2.0, "hits@1": 0.4, "hits@3": 0.6, "hits@10": 0.7}
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.grounding.candidates import Candidates
-from rnnlogic.grounding.kernels import ANSWER, WRONG
+from rnnlogic.features.chains.kernels import ANSWER, WRONG
+from rnnlogic.features.table import Candidates
 
 STEEPNESS = (20.0, 60.0, 200.0)
 PENALTY = 0.1  # weight decay of the sums

@@ -17,11 +17,10 @@ from rnnlogic.base.budget import Budget, TimeIsUp, check_time, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.candidates import Candidates, joined
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.kernels import ANSWER
+from rnnlogic.features.chains.kernels import ANSWER
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
-from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.confidence import with_sums
 from rnnlogic.predictors.loglinear.held_back import evidence_scale, scaled
 from rnnlogic.predictors.loglinear.kernels import (
@@ -34,6 +33,7 @@ from rnnlogic.predictors.loglinear.kernels import (
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.statistics import training_queries
 
 if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
@@ -314,6 +314,7 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
         label=found.label[held],
         stands_for=stands_for[held],
         ids=found.ids[column >= 0],
+        counts_paths=found.counts_paths[column >= 0],
     )
 
 
@@ -321,7 +322,7 @@ def weights_of(
     found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, rules: RuleSet
 ) -> tuple[Weights, float]:
     """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
-    is_named = rules.are_evidence[found.ids]
+    is_named = rules.are_features[found.ids]
     found = discounted(found, settings.answer_discount, is_named)
     scale = evidence_scale(rules, found.ids, settings.evidence_decay)
     weights, loss = _weights_by(scaled(found, scale), settings, rng, is_named)

@@ -7,22 +7,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.grounding.candidates import Candidates
-from rnnlogic.rules.evidence import IDS
+from rnnlogic.features.table import Candidates
 from rnnlogic.rules.ruleset import RuleSet
-
-ITSELF = IDS["itself"]
 
 
 def evidence_scale(rules: RuleSet, ids: NDArray[np.int64], decay: float) -> NDArray[np.float64]:
     """What values of rules [ids] are multiplied with while weights are learned: then these cost less.
 
-    Named evidence bears a share of the weight decay, and `@itself`, which has to speak against all rules that
+    Features bear a share of the weight decay, and `itself`, which has to speak against all rules that
     lead back to X, the square of that.
     """
-    is_named = rules.are_evidence[ids]
-    scale = np.where(is_named, 1 / np.sqrt(decay), 1.0)
-    scale[is_named] *= np.where(rules.body[rules.body_ptr[ids[is_named]]] == ITSELF, 1 / np.sqrt(decay), 1.0)
+    scale = np.where(rules.are_features[ids], 1 / np.sqrt(decay), 1.0)
+    scale[rules.are_feature("itself")[ids]] *= 1 / np.sqrt(decay)
     return scale
 
 

@@ -14,10 +14,10 @@ from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.grounding.candidates import Scored
-from rnnlogic.grounding.evidence.surest import are_surest, strengths
-from rnnlogic.grounding.features import feature_values
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.evidence.surest import SUREST, strengths
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Scored
+from rnnlogic.features.transforms import transformed
 from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, Weights, reaching
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.rules.ruleset import RuleSet
@@ -53,8 +53,8 @@ class RuleScorer(Predictor):
         """Each rule adds its weight times its feature; the most trusted one also adds what that is worth."""
         found = reaching(self.on(graph), head, relation, tail, is_hidden)
         rule, weight = found.rule_id, self.weights[found.rule_id]
-        feature = feature_values(found.count, self.feature)
-        is_surest = are_surest(self.rules, rule)
+        feature = transformed(found, self.feature)
+        is_surest = self.rules.are_feature(SUREST)[rule]
         if not is_surest.any():
             return Contributions(rule, found.count, weight, None, weight * feature, None)
         others = np.flatnonzero(~is_surest)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.grounding.candidates import NO_VALUES
-from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.table import NO_VALUES
 
 Floats = NDArray[np.float64]
 

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.grounding.candidates import Candidates
+from rnnlogic.features.table import Candidates
 from rnnlogic.predictors.paths.kernels import path_distances
-from rnnlogic.rules.evidence import is_evidence
 from rnnlogic.rules.ruleset import RuleSet
 
 Distance = Literal["modulus", "euclidean"]  # sum of the moduli, or root of the sum of their squares
@@ -25,7 +24,7 @@ class Turns(NamedTuple):
     """How the rules of one relation turn their heads."""
 
     of_rule: NDArray[np.int32]  # [rules of the relation]
-    is_named: NDArray[np.bool_]  # [rules of the relation] named evidence has no paths: its phi is 1
+    is_named: NDArray[np.bool_]  # [rules of the relation] features have no paths: their phi is 1
     cosine: NDArray[np.float32]  # [k, D]
     sine: NDArray[np.float32]  # [k, D]
 
@@ -44,7 +43,7 @@ class PathModel:
         net = _net_relations(rules, relation, self.embedding.num_relations)
         different, of_rule = np.unique(net, axis=0, return_inverse=True)
         phases = different.astype(np.float32) @ self.embedding.phase
-        is_named = rules.are_evidence[rules.by_head(relation)]
+        is_named = rules.are_features[rules.by_head(relation)]
         return Turns(of_rule.ravel().astype(np.int32), is_named, np.cos(phases), np.sin(phases))
 
     def phi(self, turns: Turns, candidates: Candidates) -> NDArray[np.float32]:
@@ -74,11 +73,9 @@ class PathModel:
 
 def _net_relations(rules: RuleSet, relation: int, num_relations: int) -> NDArray[np.int8]:
     """For each rule [n, R], how often it follows each relation, steps against it subtracted."""
-    bodies = [
-        () if is_evidence(body) else body for body in (rules[int(i)].body for i in rules.by_head(relation))
-    ]
-    rule = np.repeat(np.arange(len(bodies)), [len(body) for body in bodies])
-    step = np.array([r for body in bodies for r in body], np.int64)
-    net = np.zeros((len(bodies), num_relations), np.int8)
+    steps = rules.steps(rules.by_head(relation))
+    rule, place = np.nonzero(steps >= 0)
+    step = steps[rule, place].astype(np.int64)
+    net = np.zeros((len(steps), num_relations), np.int8)
     np.add.at(net, (rule, step % num_relations), np.where(step < num_relations, 1, -1).astype(np.int8))
     return net

@@ -17,8 +17,8 @@ from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates, sums_by_candidate
 from rnnlogic.predictors.base import Contributions, Move, Task, Weights, reaching
 from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks, spoken, voices
 from rnnlogic.predictors.loglinear.fit import learn_weights

@@ -9,7 +9,7 @@ from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Feature
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.grounding.candidates import Candidates
+from rnnlogic.features.table import Candidates
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.predictors.eta import voices
 from rnnlogic.predictors.paths.model import PathModel, Turns

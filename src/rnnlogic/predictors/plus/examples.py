@@ -13,13 +13,13 @@ from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates, sums_by_candidate
 from rnnlogic.mining.links import hidden_of
-from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.values import RuleValues
+from rnnlogic.statistics.statistics import training_queries
 
 
 @dataclass(frozen=True, eq=False)

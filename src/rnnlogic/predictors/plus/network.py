@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rnnlogic.grounding.candidates import Candidates
+from rnnlogic.features.table import Candidates
 from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
-from rnnlogic.predictors.plus.parameters import PlusParameters, scales
+from rnnlogic.predictors.plus.parameters import READ, PlusParameters, scales
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.evidence import FIRST, READ
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -125,7 +124,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         used = psi if settings.linear != "none" else np.zeros(len(rules))
         self.psi = nn.ParameterDict({str(r): self._psi(used[ids]) for r, ids in self.ids.items()})
         if settings.rule_vectors == "lstm":
-            self.encoder = BodyEncoder(num_relations, dim, bool(rules.are_evidence.any()))
+            self.encoder = BodyEncoder(num_relations, dim, bool(rules.are_features.any()))
             self.bodies = {r: padded_bodies(rules, ids, num_relations) for r, ids in self.ids.items()}
         else:
             vectors = {str(r): nn.Parameter(torch.randn(len(ids), dim)) for r, ids in self.ids.items()}
@@ -196,10 +195,9 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
 
 
 def padded_bodies(rules: RuleSet, ids: NDArray[np.int64], padding: int) -> Tensor:
-    """Bodies [k, L] of some rules, filled up with `padding`; names of evidence come after it."""
-    start, length = rules.body_ptr[ids], rules.lengths[ids]
-    place = np.arange(length.max(initial=0))[None, :]
-    is_body = place < length[:, None]
-    steps = rules.body[np.where(is_body, start[:, None] + place, 0)]
-    steps = np.where(steps < 0, padding + 1 + FIRST - steps, steps)
-    return torch.from_numpy(np.where(is_body, steps, padding).astype(np.int64))
+    """Bodies [k, L] of some rules, filled up with `padding`; features are numbered after it."""
+    steps = rules.steps(ids, int(rules.lengths[ids].max(initial=0))).astype(np.int64)
+    steps[steps < 0] = padding
+    for place, name in enumerate(READ):
+        steps[rules.are_feature(name)[ids], :1] = padding + 1 + place
+    return torch.from_numpy(steps)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.predictors.plus.kernels import pna_rules, sum_rules
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.evidence import READ
 
 Aggregator = Literal["pna", "sum"]
 Floats = NDArray[np.float32]
@@ -20,6 +19,10 @@ Floats = NDArray[np.float32]
 CANDIDATES = 1 << 9  # whose features are held at once
 ARRAYS = ("vectors", "psi", "relations", "layer", "output", "eta")
 PREFIX, ENCODER = "plus.", "plus.encoder."
+READ = (  # features that a network reads, in the order of its rows
+    *("reversed", "linked", "linked_back", "itself", "seen", "frequency", "degree"),
+    *("best_constant_of_x", "constants_of_x", "best_constant_of_y", "constants_of_y"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +137,7 @@ def plus_arrays(settings: PlusSettings) -> Declaration:
         "out.bias": (dim,),
     }
     is_free = settings.rule_vectors != "lstm"
-    named = Declared("float32", (len(READ), dim), optional=True)  # there if rules are named evidence
+    named = Declared("float32", (len(READ), dim), optional=True)  # there if some rules are features
     return {
         **{PREFIX + name: Declared("float32", shape) for name, shape in shapes.items()},
         **{ENCODER + name: Declared("float32", shape, optional=is_free) for name, shape in encoder.items()},

@@ -16,8 +16,8 @@ from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.grounding.candidates import Candidates
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates
 from rnnlogic.predictors.base import Contributions, Move, Task, Weights, reaching
 from rnnlogic.predictors.eta import spoken, voices
 from rnnlogic.predictors.paths.predictor import PathRuleScorer

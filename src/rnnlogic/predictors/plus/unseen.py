@@ -25,7 +25,7 @@ def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
             "only on the graph that it learned from (--variant plus --set plus.rule_vectors=lstm); else fit "
             "with them: --rules FILE --no-generate"
         )
-    if (rules.have_constants | rules.are_evidence).any():
+    if not rules.are_chains.all():
         raise RNNLogicError(
             "only chain rules can be added: leave out rules with constants and named evidence"
         )

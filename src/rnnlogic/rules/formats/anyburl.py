@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import NONE, Constants, constants_of
 from rnnlogic.rules.formats.lines import (
     FIGURES,
     ImportReport,
@@ -30,7 +29,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import Rule, format_rule, mirrored
+from rnnlogic.rules.rule import NONE, Chain, Constant, Rule, format_rule, mirrored
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
@@ -109,12 +108,12 @@ def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> Non
 
 def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     """One rule as AnyBURL writes it, without its figures."""
-    told = constants_of(rule.body)
-    if told is None and not 1 <= len(rule.body) <= len(VARIABLES):
+    is_chain = isinstance(rule, Chain) and 1 <= len(rule.body) <= len(VARIABLES)
+    if not is_chain and not isinstance(rule, Constant):
         raise RuleError(
             f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms"
         )
-    text = _chain_text(rule, vocab) if told is None else _constants_text(rule.head, told, vocab)
+    text = _constants_text(rule, vocab) if isinstance(rule, Constant) else _chain_text(rule, vocab)
     if not _is_read_back(text, rule, vocab):
         raise RuleError(
             f"{format_rule(rule, vocab)}: the AnyBURL line would be ambiguous because of these names; "
@@ -123,18 +122,18 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     return text
 
 
-def _chain_text(rule: Rule, vocab: Vocab) -> str:
+def _chain_text(rule: Chain, vocab: Vocab) -> str:
     chain = [*VARIABLES[: len(rule.body)], "Y"]
     body = [_atom_text(step, *ends, vocab) for step, ends in zip(rule.body, pairwise(chain), strict=True)]
     return f"{_atom_text(rule.head, 'X', 'Y', vocab)} <= {', '.join(body)}"
 
 
-def _constants_text(head: int, told: Constants, vocab: Vocab) -> str:
-    constant = vocab.entities[told.constant]
-    other = "A" if told.other == NONE else vocab.entities[told.other]
+def _constants_text(rule: Constant, vocab: Vocab) -> str:
+    constant = vocab.entities[rule.constant]
+    other = "A" if rule.other == NONE else vocab.entities[rule.other]
     check_names([constant, other], "AnyBURL")
-    ends, inner = ((constant, "Y"), (other, "Y")) if told.at_head else (("X", constant), ("X", other))
-    return f"{_atom_text(head, *ends, vocab)} <= {_atom_text(told.step, *inner, vocab)}"
+    ends, inner = ((constant, "Y"), (other, "Y")) if rule.at_head else (("X", constant), ("X", other))
+    return f"{_atom_text(rule.head, *ends, vocab)} <= {_atom_text(rule.step, *inner, vocab)}"
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab) -> str:
@@ -191,7 +190,7 @@ def _parse(text: str, vocab: Vocab) -> Rule:
     head, *body = (_atom(part, vocab) for part in [text[: arrow.start()], *re.split(r"(?<=\)), ", body_text)])
     if head.has_constants or any(atom.has_constants for atom in body):
         return _rule_with_constants(head, body, vocab)
-    return Rule(vocab.relation_id(head.name), tuple(_chain(head, body, vocab)))
+    return Chain(vocab.relation_id(head.name), tuple(_chain(head, body, vocab)))
 
 
 def _atom(text: str, vocab: Vocab) -> _Atom:
@@ -229,8 +228,8 @@ def _rule_with_constants(head: _Atom, body: list[_Atom], vocab: Vocab) -> Rule:
         raise _Other(CONSTANTS)
     relation = vocab.relation_id(body[0].name)
     step = relation if is_first != at_head else vocab.inverse(relation)
-    told = Constants(at_head, constant, other if isinstance(other, int) else NONE, step)
-    return Rule(vocab.relation_id(head.name), told.body)
+    named = other if isinstance(other, int) else NONE
+    return Constant(vocab.relation_id(head.name), step, constant, named, at_head)
 
 
 def _chain(head: _Atom, body: list[_Atom], vocab: Vocab) -> Iterator[int]:

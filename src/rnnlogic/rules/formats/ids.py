@@ -17,7 +17,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain, relations_of
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 
@@ -34,7 +34,7 @@ def read_id_rules(path: Path, vocab: Vocab) -> TableImport:
     rules = []
     for place, line in numbered(read_lines(path), path):
         head, *body = _translate(line.split(), relation_of_id, place)
-        rules.append(Rule(head, tuple(body)))
+        rules.append(Chain(head, tuple(body)))
     distinct = dict.fromkeys(rules)
     kept = RuleSet.from_rules(rule for rule in distinct if rule.body and not rule.is_trivial)
     report = ImportReport(
@@ -50,13 +50,13 @@ def read_id_rules(path: Path, vocab: Vocab) -> TableImport:
 def write_id_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> None:
     """Write lines of ids, and the dictionary beside the file."""
     check_names(vocab.relations, "id")
-    if table.rules.have_constants.any():
-        raise RuleError(f"{path}: id files hold no rules with constants; write text or JSON Lines instead")
+    if not table.rules.are_chains.all():
+        raise RuleError(f"{path}: id files hold chains only; write text or JSON Lines instead")
     names = [*vocab.relations]
     if not any(name.startswith(_OLD_INVERSE) for name in names):
         names += [_OLD_INVERSE + name for name in vocab.relations]
     dictionary = "".join(f"{i}\t{name}\n" for i, name in enumerate(names))
-    lines = "".join(" ".join(map(str, (rule.head, *rule.body))) + "\n" for rule in table.rules)
+    lines = "".join(" ".join(map(str, (rule.head, *relations_of(rule)))) + "\n" for rule in table.rules)
     write_text(dictionary_of(Path(path)), dictionary)
     write_text(path, lines)
 

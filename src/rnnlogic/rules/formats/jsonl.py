@@ -10,7 +10,8 @@ from typing import Any
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats.lines import ImportReport, TableImport, numbered, read_lines, write_text
-from rnnlogic.rules.rule import Rule, format_rule, parse_rule, rule_label
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import Rule, format_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
 RULE, LABEL = "rule", "label"  # the label is for people; it is not read back

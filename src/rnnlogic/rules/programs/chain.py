@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import NONE, constants_of
-from rnnlogic.rules.rule import Rule, chain_variables, format_rule, rule_label
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, chain_variables, format_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
 
@@ -66,7 +65,7 @@ def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
     """The rules as atoms, with inverse steps turned around."""
     for number, (rule, weight) in enumerate(zip(table.rules, table.column(WEIGHT), strict=True), start=1):
         text = format_rule(rule, vocab)
-        if not rule.body:
+        if isinstance(rule, Feature) or (isinstance(rule, Chain) and not rule.body):
             raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
         bodies, bound = _body(rule, vocab)
         label = rule_label(rule, vocab)
@@ -96,15 +95,14 @@ def without_nul(name: str, language: str) -> str:
     return name
 
 
-def _body(rule: Rule, vocab: Vocab) -> tuple[list[Atom], dict[int, str]]:
+def _body(rule: Chain | Constant, vocab: Vocab) -> tuple[list[Atom], dict[int, str]]:
     """The atoms of a body, and the entities at places."""
-    told = constants_of(rule.body)
-    if told is None:
+    if isinstance(rule, Chain):
         return [_atom(relation, i, i + 1, vocab) for i, relation in enumerate(rule.body)], {}
-    ends = (2, 1) if told.at_head else (0, 2)
-    bound = {0 if told.at_head else 1: vocab.entities[told.constant]}
-    bound |= {} if told.other == NONE else {2: vocab.entities[told.other]}
-    return [_atom(told.step, *ends, vocab)], bound
+    ends = (2, 1) if rule.at_head else (0, 2)
+    bound = {0 if rule.at_head else 1: vocab.entities[rule.constant]}
+    bound |= {} if rule.other == NONE else {2: vocab.entities[rule.other]}
+    return [_atom(rule.step, *ends, vocab)], bound
 
 
 def _atom(relation: int, left: int, right: int, vocab: Vocab) -> Atom:

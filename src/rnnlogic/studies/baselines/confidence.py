@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
-from rnnlogic.grounding.candidates import Candidates, sums_by_candidate
-from rnnlogic.grounding.ground import Grounder
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates, sums_by_candidate
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable

@@ -17,7 +17,7 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.generator.threads import torch_threads
-from rnnlogic.mining.statistics import training_queries
+from rnnlogic.statistics.statistics import training_queries
 from rnnlogic.studies.baselines.drum import DRUM
 from rnnlogic.studies.baselines.neural_lp import NeuralLP
 from rnnlogic.studies.baselines.walks import Edges, Questions, edges_of

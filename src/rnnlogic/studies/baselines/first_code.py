@@ -23,13 +23,13 @@ from rnnlogic.config import preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.grounding.candidates import Candidates
-from rnnlogic.grounding.ground import Grounder
-from rnnlogic.grounding.kernels import ANSWER, WRONG
+from rnnlogic.features.chains.kernels import ANSWER, WRONG
+from rnnlogic.features.ground import Grounder
+from rnnlogic.features.table import Candidates
 from rnnlogic.mining.mine import best_per_head, mine_rules
-from rnnlogic.mining.statistics import training_queries
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.statistics import training_queries
 from rnnlogic.studies.baselines import kernels
 from rnnlogic.studies.baselines.kernels import Flags, Floats, Ints
 

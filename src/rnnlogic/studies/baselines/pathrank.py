@@ -22,10 +22,10 @@ from rnnlogic.config import changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import KnownAnswers
-from rnnlogic.grounding.ground import Grounder, Grounding
+from rnnlogic.features.ground import Grounder, Grounding
 from rnnlogic.mining.mine import mine_rules
-from rnnlogic.mining.statistics import training_queries
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.statistics import training_queries
 
 
 class PathRankSettings(BaseModel):

@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from rnnlogic.answering.explain import Contribution, Explanation, explain, labelled_facts
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.learning.compact.compact import compact_paths, compacted
-from rnnlogic.learning.compact.levels import level_at, model_at
-from rnnlogic.learning.compact.teacher import teacher_of
-from rnnlogic.learning.generators import new_generator, with_parameters
-from rnnlogic.learning.result import Learned, unpack_learned
-from rnnlogic.learning.stages import CheckedStore
+from rnnlogic.explain.explain import Contribution, Explanation, explain, labelled_facts
+from rnnlogic.fit.compact.compact import compact_paths, compacted
+from rnnlogic.fit.compact.levels import level_at, model_at
+from rnnlogic.fit.compact.teacher import teacher_of
+from rnnlogic.fit.generators import new_generator, with_parameters
+from rnnlogic.fit.result import Learned, unpack_learned
+from rnnlogic.fit.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
 from rnnlogic.predictors.loglinear.predictor import RuleScorer

@@ -1,0 +1,208 @@
+"""The calibration of a model: probabilities for each kind of evidence, and how they are kept on disk."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+
+from rnnlogic.base.arrays import Declaration, Declared, require_arrays
+from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.budget import Budget, TimeIsUp
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import Arrays, Progress
+from rnnlogic.calibrate.level import Basis, Level, LevelTask, fit_levels
+from rnnlogic.calibrate.probability import AS_THEY_ARE, ProbabilityModel
+from rnnlogic.calibrate.reliability import Bin, Reliability
+from rnnlogic.calibrate.standing import FEATURES, WIDTH
+from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
+from rnnlogic.data.graph import Triples
+from rnnlogic.predictors.base import AnswerScorer
+
+EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
+MISSING = 0.1  # of the facts of a graph from which nothing was held back: so many are taken to be missing
+FORMAT = 2  # 1 had other features, and no stretch
+LEAST_EFFORT = 0.1
+ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """How probable facts are, for each kind of evidence."""
+
+    levels: dict[str, Level]
+
+    def sentence(self, evidence: Evidence) -> str:
+        """What a probability means with this evidence, and what it was measured on."""
+        return self.levels[evidence].sentence()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {evidence: level.as_dict() for evidence, level in self.levels.items()}
+
+
+def calibrate(
+    dataset: Dataset,
+    scorer: AnswerScorer,
+    progress: Progress,
+    seed: int = 0,
+    evidences: Sequence[Evidence] = EVIDENCES,
+    relations: Sequence[int] | None = None,
+    effort: float = 1.0,
+) -> Calibration:
+    """Fit probabilities for some kinds of evidence, for facts of some relations (all if not given).
+
+    With evidence train and train+valid no test fact is looked at, only their number. Less effort looks at
+    fewer facts.
+    """
+    wanted = np.arange(dataset.vocab.num_relations) if relations is None else np.array(relations, np.int64)
+    tasks = []
+    for evidence in evidences:
+        facts, basis = cases_for(dataset, evidence)
+        facts = facts[np.isin(facts[:, 1], wanted)]
+        random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
+        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, random))
+    with one_blas_thread():
+        levels = fit_levels(scorer, tasks, wanted, effort, partial(progress, "calibrate"))
+    return Calibration(dict(zip(evidences, levels, strict=True)))
+
+
+def calibrate_in_time(
+    dataset: Dataset,
+    scorer: AnswerScorer,
+    progress: Progress,
+    seed: int,
+    budget: Budget,
+    evidences: Sequence[Evidence] = EVIDENCES,
+) -> Calibration:
+    """`calibrate` within a budget: first with little effort, then with as much as there is time for.
+
+    Kinds of evidence that are left out are calibrated when they are first asked for.
+    """
+    levels: dict[str, Level] = {}
+    done: dict[str, float] = {}  # effort
+    rate = 0.0  # seconds for one kind of evidence with full effort
+
+    def attempt(evidence: Evidence, effort: float) -> None:
+        levels.update(calibrate(dataset, scorer, progress, seed, [evidence], effort=effort).levels)
+        done[evidence] = effort
+
+    try:
+        with budget.enforced():
+            for i, evidence in enumerate(evidences):
+                if budget.is_over or rate * LEAST_EFFORT > budget.left:
+                    break
+                if not rate:
+                    started = time.monotonic()
+                    attempt(evidence, LEAST_EFFORT)
+                    rate = (time.monotonic() - started) / LEAST_EFFORT
+                effort = min(1.0, 0.8 * budget.left / (len(evidences) - i) / max(rate, 1e-9))
+                if effort > LEAST_EFFORT or evidence not in levels:
+                    attempt(evidence, max(effort, LEAST_EFFORT))
+    except TimeIsUp:
+        pass
+    if len(levels) < len(evidences):
+        missing = ", ".join(evidence for evidence in evidences if evidence not in levels)
+        budget.cut("calibrate", f"left for later: evidence {missing}")
+    if levels and min(done.values()) < 1:
+        budget.cut("calibration", f"rests on {min(done.values()):.0%} of the usual sample")
+    return Calibration(levels)
+
+
+def calibrated(
+    dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, evidence: Evidence, budget: Budget
+) -> Calibration:
+    """`calibrate` for one kind of evidence; within a budget, with little effort at least."""
+    if not budget.is_limited:
+        return calibrate(dataset, scorer, progress, seed, [evidence])
+    found = calibrate_in_time(dataset, scorer, progress, seed, budget.share(ONE), [evidence])
+    if evidence in found.levels:
+        return found
+    return calibrate(dataset, scorer, progress, seed, [evidence], effort=LEAST_EFFORT)
+
+
+def cases_for(dataset: Dataset, evidence: Evidence) -> tuple[Triples, Basis]:
+    """Facts that show how missing ones look, and how many are missing."""
+    held_back = {"train": len(dataset.valid) + len(dataset.test), "train+valid": len(dataset.test), "all": 0}
+    missing, assumed = held_back[evidence], not held_back[evidence]
+    if assumed:
+        size = sum(len(dataset.facts(split)) for split in EVIDENCE_SPLITS[evidence])
+        missing = round(min(MISSING * size, len(dataset.test) or size))
+    if evidence == "all" and len(dataset.valid) + len(dataset.test):
+        return np.concatenate([dataset.valid, dataset.test]), Basis("held-out facts", missing, assumed)
+    if len(dataset.valid):
+        return dataset.valid, Basis("validation facts", missing, assumed)
+    return dataset.train, Basis("training facts", missing, assumed)
+
+
+def pack_calibration(calibration: Calibration) -> tuple[Arrays, dict[str, Any]]:
+    """Arrays by name, and plain values for JSON."""
+    arrays: Arrays = {}
+    about: dict[str, Any] = {"format": FORMAT, "width": WIDTH, "levels": {}}
+    for evidence, level in calibration.levels.items():
+        for name in ("one_way", "both_ways"):
+            model: ProbabilityModel = getattr(level, name)
+            for field in fields(model):
+                arrays[f"{evidence}.{name}.{field.name}"] = np.asarray(getattr(model, field.name), float)
+        about["levels"][evidence] = {
+            "measured_on": level.basis.facts,
+            "missing": level.basis.missing,
+            "missing_is_assumed": level.basis.assumed,
+            "facts": level.cases,
+            "reached": level.reached,
+            "unreached": level.unreached,
+            "reliability": level.reliability.as_list(),
+        }
+    return arrays, about
+
+
+def unpack_calibration(arrays: Arrays, about: dict[str, Any], num_relations: int) -> Calibration | None:
+    """The calibration that was packed; None if another version of the program made it."""
+    if about.get("format") != FORMAT or about.get("width") != WIDTH:
+        return None
+    try:
+        require_arrays(arrays, calibration_arrays(), {"R": num_relations})
+        levels = {evidence: _level(evidence, told, arrays) for evidence, told in about["levels"].items()}
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise RNNLogicError(f"the calibration of this run cannot be read ({error}); fit again") from None
+    return Calibration(levels)
+
+
+def calibration_arrays() -> Declaration:
+    """What `pack_calibration` gives."""
+    widths: dict[str, tuple[int, str]] = {"one_way": (len(FEATURES), "2*R"), "both_ways": (WIDTH, "R")}
+    declared: Declaration = {}
+    for name, (width, relations) in widths.items():
+        for part in ("ceiling", "mean", "scale", "weights"):
+            declared[f"*.{name}.{part}"] = Declared("float64", (width,), finite=part != "ceiling")
+        declared[f"*.{name}.offsets"] = Declared("float64", (relations,))
+        declared[f"*.{name}.constant"] = Declared("float64")
+        declared[f"*.{name}.stretch"] = Declared("float64", (len(AS_THEY_ARE),))
+    return declared
+
+
+def _level(evidence: str, told: dict[str, Any], arrays: Arrays) -> Level:
+    numbers = {name: float(told[name]) for name in ("missing", "facts", "reached", "unreached")}
+    if not all(map(math.isfinite, numbers.values())):
+        raise ValueError(f"{evidence}: a value is no number")
+    return Level(
+        evidence,
+        Basis(str(told["measured_on"]), int(told["missing"]), bool(told["missing_is_assumed"])),
+        int(told["facts"]),
+        int(told["reached"]),
+        _model(arrays, f"{evidence}.one_way"),
+        _model(arrays, f"{evidence}.both_ways"),
+        numbers["unreached"],
+        Reliability(tuple(Bin(**one) for one in told["reliability"])),
+    )
+
+
+def _model(arrays: Arrays, prefix: str) -> ProbabilityModel:
+    *vectors, constant, stretch = (arrays[f"{prefix}.{field.name}"] for field in fields(ProbabilityModel))
+    ceiling, mean, scale, weights, offsets = vectors
+    return ProbabilityModel(ceiling, mean, scale, weights, offsets, float(constant), stretch)

@@ -1,0 +1,254 @@
+"""Probabilities for one kind of evidence: how many facts are missing depends on what is known.
+
+The cases are facts that the rules were not fitted to. Where the evidence holds them, each is hidden in
+turn, so that the rules see it as they would see a missing fact. Each case stands for its share of all that
+are missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.calibrate.probability import (
+    AS_THEY_ARE,
+    ProbabilityModel,
+    Rows,
+    Values,
+    fit_probability,
+    recalibration,
+    stretched,
+)
+from rnnlogic.calibrate.reliability import (
+    Reliability,
+    held_out_logits,
+    reliability_of_cases,
+)
+from rnnlogic.calibrate.sample import Design, Proposals, draw_proposals, look_twice
+from rnnlogic.calibrate.standing import BOTH_WAYS, FEATURES, ONE_WAY, straight, two_way
+from rnnlogic.data.graph import Graph, Triples
+from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.rules.ruleset import RuleSet
+
+CASES = 3000  # facts hidden
+WORK = 5e7  # questions times rules that answer them, to see what is proposed
+QUESTIONS = (2000, 48_000)  # but at least and at most so many questions
+LOOKS = 10_000  # proposals that are asked for both ways
+HIGHEST = 0.999  # nothing is certain
+
+
+def shown(probability: float) -> str:
+    """A probability as people see it, in every command the same; never 0 or 1."""
+    return "<0.001" if probability < 0.001 else f"{min(probability, HIGHEST):.3f}"
+
+
+@dataclass(frozen=True)
+class Basis:
+    """What probabilities are measured on."""
+
+    facts: str  # "validation facts", ...
+    missing: int  # facts that are missing from the evidence
+    assumed: bool  # whether their number is an assumption
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """How probable facts are that this evidence does not hold."""
+
+    evidence: str
+    basis: Basis
+    cases: int  # facts hidden
+    reached: int  # those of them that rules reach
+    one_way: ProbabilityModel  # by one question alone, with offsets for 2R relations: for a first choice
+    both_ways: ProbabilityModel
+    unreached: float  # the chance of a fact that no rule reaches
+    reliability: Reliability  # cross-validated
+
+    @property
+    def highest(self) -> float:
+        """No probability is higher: the rule of succession for facts that were right each time."""
+        return min(HIGHEST, (self.reached + 1) / (self.reached + 2))
+
+    def probabilities(self, graph: Graph, scorer: AnswerScorer, facts: NDArray[np.integer]) -> Values:
+        """The chance of facts [n, 3] to be true, relations in 0..2R-1; a fact and its inverse have the same.
+
+        Facts of the graph are hidden, each while its own questions are asked.
+        """
+        facts = straight(np.asarray(facts).reshape(-1, 3), graph.num_relations)
+        features, ways = two_way(graph, scorer, facts)
+        return self.of_features(features, ways, facts[:, 1])
+
+    def of_features(self, features: Values, ways: NDArray[np.int64], relation: NDArray[np.integer]) -> Values:
+        """The chances [n] of facts whose features [n, WIDTH] and ways to reach them [n] are known."""
+        found = np.minimum(expit(self.both_ways.logits(features, relation)), self.highest)
+        return np.where(ways > 0, found, self.unreached)
+
+    def sentence(self) -> str:
+        """What a probability means, and what it was measured on."""
+        basis = self.basis
+        number = "is taken as" if basis.assumed else "is"
+        hidden = "each hidden in turn" if self.evidence != "train" else "which the rules have not seen"
+        if basis.facts == "training facts":
+            hidden = "each hidden in turn; the rules were fitted to them, so it may be too high"
+        return (
+            f"A probability is the chance that the fact is true, where the number of facts missing from the "
+            f"evidence ({self.evidence}) {number} {basis.missing:,}; measured on {self.cases:,} "
+            f"{basis.facts}, {hidden} (calibration error {self.reliability.error:.3f})."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "evidence": self.evidence,
+            "measured_on": self.basis.facts,
+            "facts": self.cases,
+            "reached": self.reached,
+            "missing": self.basis.missing,
+            "missing_is_assumed": self.basis.assumed,
+            "calibration_error": self.reliability.error,
+            "reliability": self.reliability.table(),
+            "meaning": self.sentence(),
+        }
+
+
+class LevelTask(NamedTuple):
+    """What probabilities for one kind of evidence are fitted to."""
+
+    evidence: str
+    graph: Graph
+    facts: Triples  # that look like missing ones
+    basis: Basis
+    random: np.random.Generator
+
+
+class _Begun(NamedTuple):
+    """A sample of what rules propose, seen by one question each."""
+
+    task: LevelTask
+    picked: Triples  # the cases
+    is_reached: NDArray[np.bool_]  # [picked]
+    cases: Rows  # those that are reached, both ways
+    design: Design
+    drawn: Proposals
+
+
+class _Seen(NamedTuple):
+    """And some of it by both questions."""
+
+    begun: _Begun
+    one_way: ProbabilityModel
+    proposals: Proposals
+
+
+def fit_levels(
+    scorer: AnswerScorer,
+    tasks: Sequence[LevelTask],
+    relations: NDArray[np.integer],  # below R
+    effort: float = 1.0,
+    tick: Tick = no_tick,
+) -> list[Level]:
+    """Fit probabilities to samples of facts that look like missing ones; with less effort smaller ones.
+
+    Questions of one kind of evidence are asked side by side; fits, which take one core, those of all kinds.
+    """
+    begun: list[_Begun] = []
+    for task in tasks:
+        tick(len(begun), len(tasks))
+        begun.append(_begin(scorer, task, relations, effort))
+    threads = getattr(scorer, "threads", None)
+    one_ways = map_ordered(_one_way, begun, None, threads, here=True)
+    seen = [
+        _Seen(one, model, _looked(scorer, one, model, effort))
+        for one, model in zip(begun, list(one_ways), strict=True)
+    ]
+    levels = list(map_ordered(_finished, seen, max(len(relations), 1), threads, here=True))
+    tick(len(tasks), len(tasks))
+    return levels
+
+
+def _begin(scorer: AnswerScorer, task: LevelTask, relations: NDArray[np.integer], effort: float) -> _Begun:
+    graph, facts, random = task.graph, task.facts, task.random
+    picked = facts[np.sort(random.permutation(len(facts))[: round(effort * CASES)])]
+    features, ways = two_way(graph, scorer, picked)
+    stands_for = np.full(len(picked), task.basis.missing / max(len(picked), 1))
+    cases = Rows(features, picked[:, 1].astype(np.int64), stands_for).select(ways > 0)
+    asked = relations_with_rules(scorer.rules, relations, graph.num_relations)
+    number = int(effort * np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
+    design = Design.of(graph, asked, number, picked)
+    return _Begun(task, picked, ways > 0, cases, design, draw_proposals(scorer, design, random))
+
+
+def _one_way(shared: None, begun: _Begun) -> ProbabilityModel:
+    """By one question alone."""
+    del shared
+    number = begun.task.graph.num_relations
+    return fit_probability(_each_way(begun.cases, number), begun.drawn.rows, 2 * number, ONE_WAY)
+
+
+def _looked(scorer: AnswerScorer, begun: _Begun, one_way: ProbabilityModel, effort: float) -> Proposals:
+    number, random = round(effort * LOOKS), begun.task.random
+    return look_twice(scorer, begun.design, begun.drawn, one_way, number, random)
+
+
+def _finished(relations: int, seen: _Seen) -> Level:
+    """By both questions, and how far that is right; so many relations were asked about."""
+    (task, picked, is_reached, cases, *_), one_way, proposals = seen
+    num_relations = task.graph.num_relations
+    groups = picked[is_reached, 0], proposals.facts[:, 0]
+    both_ways = fit_probability(cases, proposals.rows, num_relations, BOTH_WAYS)
+    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, BOTH_WAYS, both_ways)
+    stretch, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
+    unreached = task.basis.missing / max(len(picked), 1) * int((~is_reached).sum())
+    return Level(
+        task.evidence,
+        task.basis,
+        len(picked),
+        int(is_reached.sum()),
+        one_way,
+        replace(both_ways, stretch=stretch),
+        min(unreached / (task.graph.num_entities**2 * relations), HIGHEST),
+        checked,
+    )
+
+
+def _set_right(
+    cases: Values, logits: Values, case_weight: Values, weight: Values
+) -> tuple[Values, Reliability]:
+    """A stretch of held-out log-odds, if that makes their error smaller; and what is reached."""
+    found = []
+    for stretch in (AS_THEY_ARE, recalibration(cases, case_weight, logits, weight)):
+        true_at, probability = (expit(stretched(part, stretch)) for part in (cases, logits))
+        found.append((stretch, reliability_of_cases(true_at, case_weight, probability, weight)))
+    return min(found, key=lambda one: (one[1].is_empty, one[1].error))
+
+
+def asked_direction(rules: RuleSet, relation: int, num_relations: int) -> int:
+    """The relation id whose rules propose facts of `relation`: itself, or its inverse if it has no rules."""
+    return relation if len(rules.by_head(relation)) else relation + num_relations
+
+
+def relations_with_rules(
+    rules: RuleSet, relations: NDArray[np.integer], num_relations: int
+) -> NDArray[np.int64]:
+    """Those of relation ids < R and of their inverses that rules answer."""
+    both = np.concatenate([relations, np.asarray(relations) + num_relations])
+    return np.intersect1d(both, rules.head_relations()).astype(np.int64)
+
+
+def _each_way(cases: Rows, num_relations: int) -> Rows:
+    """One row for each question that reaches a case, with its features and its relation (0..2R-1)."""
+    width = len(FEATURES)
+    reached = [cases.features[:, 2 * width + way] > 0 for way in (0, 1)]
+    features = [
+        cases.features[is_reached, way * width : (way + 1) * width] for way, is_reached in enumerate(reached)
+    ]
+    relation = [cases.relation[is_reached] + way * num_relations for way, is_reached in enumerate(reached)]
+    weight = [cases.weight[is_reached] for is_reached in reached]
+    return Rows(np.concatenate(features), np.concatenate(relation), np.concatenate(weight))

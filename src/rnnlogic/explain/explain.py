@@ -1,0 +1,173 @@
+"""Why an answer has its score: ideas, the contribution of each rule, and the concrete paths behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.comparison import Comparison
+from rnnlogic.explain.dependence import depends_on
+from rnnlogic.explain.explanation import Explanation
+from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.reasons import Contribution, Idea, Rank
+from rnnlogic.explain.scores import all_scores, as_fact, rank_of, share_of, without
+from rnnlogic.explain.walks import facts_of, labelled_facts, named_facts, shown_paths
+from rnnlogic.features.evidence.constants import rules_behind
+from rnnlogic.predictors.base import AnswerScorer, Contributions
+from rnnlogic.rules.rule import Feature, Rule, format_rule
+
+__all__ = [
+    "DETAILED",
+    "Comparison",
+    "Contribution",
+    "Explanation",
+    "Idea",
+    "Probability",
+    "Rank",
+    "compare",
+    "explain",
+    "facts_of",
+    "labelled_facts",
+    "named_facts",
+]
+
+DETAILED = 10  # rules for which paths are looked up
+PER_IDEA = 6  # and as many more of each idea, so that the rules it shows rest on different facts
+
+Probability = Callable[[int, int, int], float]  # that a fact (head, relation, tail) is true
+
+
+def explain(
+    graph: Graph,
+    vocab: Vocab,
+    scorer: AnswerScorer,
+    head: int,
+    relation: int,
+    tail: int,
+    known: Graph,
+    limit: int = 3,
+    detailed: int | None = DETAILED,
+    probability: Probability | None = None,
+) -> Explanation:
+    """Explain (head, relation, tail) on the evidence `graph`, ranked against all facts of `known`.
+
+    If the fact itself is in the evidence it is hidden in both directions, as in training. The `detailed`
+    strongest rules, and the strongest of each idea, come with up to `limit` paths each; None: all do.
+    """
+    told = _explain(graph, vocab, scorer, Question(head, relation, tail), known, probability)
+    return _with_paths(told, graph, _detailed(told.contributions, told.ideas, detailed), limit)
+
+
+def compare(
+    graph: Graph,
+    vocab: Vocab,
+    scorer: AnswerScorer,
+    head: int,
+    relation: int,
+    tail: int,
+    instead: int,
+    known: Graph,
+    limit: int = 3,
+    detailed: int | None = DETAILED,
+    probability: Probability | None = None,
+) -> Comparison:
+    """Explain why (head, relation, tail) has another score than (head, relation, instead).
+
+    Both are scored on the same evidence: if they are facts in it, both are taken out.
+    """
+    asked = [Question(head, relation, one) for one in (tail, instead)]
+    evidence = without(graph, [as_fact(one, graph.num_relations) for one in asked])
+    scorer = scorer if evidence is graph else scorer.apart()
+    told = [_explain(evidence, vocab, scorer, one, known, probability) for one in asked]
+    found = Comparison(told[0], told[1])
+    strongest = sorted(
+        (rule for idea in found.ideas for rule in idea.rules), key=lambda rule: -abs(rule.contribution)
+    )
+    shown = _detailed(strongest, found.ideas, detailed)
+    first, second = (_with_paths(one, evidence, shown, limit) for one in told)
+    hidden = [graph.has(*one) for one in asked]
+    return Comparison(replace(first, is_known=hidden[0]), replace(second, is_known=hidden[1]))
+
+
+def _explain(
+    graph: Graph,
+    vocab: Vocab,
+    scorer: AnswerScorer,
+    question: Question,
+    known: Graph,
+    probability: Probability | None,
+) -> Explanation:
+    """An explanation without paths."""
+    head, relation, tail = question
+    is_known = graph.has(*question)
+    scores = all_scores(graph, scorer, question, is_known)
+    parts = scorer.contributions(graph, *question, is_known)
+    return Explanation(
+        vocab,
+        head,
+        relation,
+        tail,
+        float(scores[tail]),
+        share_of(scores, tail, graph.neighbours(head, relation)),
+        rank_of(scores, tail, known.neighbours(head, relation)),
+        rank_of(scores, tail, np.empty(0, np.int32)),
+        is_known,
+        _contributions(graph, vocab, scorer, parts, question),
+        parts.rest,
+        parts.kind,
+        None if probability is None else probability(*question),
+        partial(depends_on, graph, vocab, scorer, question, known),
+    )
+
+
+def _contributions(
+    graph: Graph, vocab: Vocab, scorer: AnswerScorer, parts: Contributions, question: Question
+) -> tuple[Contribution, ...]:
+    """The parts as rules with names, the strongest first."""
+    found = []
+    for i in np.argsort(-np.abs(parts.values), kind="stable"):
+        rule, phi = scorer.rules[int(parts.rule[i])], None if parts.phi is None else float(parts.phi[i])
+        walks = 0 if isinstance(rule, Feature) else int(parts.count[i])
+        numbers = float(parts.weight[i]), walks, float(parts.values[i])
+        because = _because(graph, vocab, rule, question)
+        if i == parts.surest:
+            trust = scorer.rules.trust[parts.rule[i]]
+            because = (f"the most trusted rule that reaches it ({trust:.0%}): its weight includes that",)
+        found.append(Contribution(format_rule(rule, vocab), *numbers, (), phi, rule, because))
+    return tuple(found)
+
+
+def _because(graph: Graph, vocab: Vocab, rule: Rule, question: Question) -> tuple[str, ...]:
+    """The rules with constants that a feature sums up, with their figures."""
+    if not isinstance(rule, Feature):
+        return ()
+    return tuple(
+        f"{format_rule(one.rule, vocab)}: {one.support:,} of {one.holders:,} others"
+        for one in rules_behind(graph, rule.name, question.head, question.relation, question.tail)
+    )
+
+
+def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed: int | None) -> set[Rule]:
+    """The rules that get paths: the strongest of all, and the strongest of each idea."""
+    first = None if detailed is None else min(detailed, PER_IDEA)
+    of_ideas = (rule for idea in ideas for rule in idea.rules[:first])
+    return {rule.chain for rule in (*strongest[:detailed], *of_ideas)}
+
+
+def _with_paths(told: Explanation, graph: Graph, rules: set[Rule], limit: int) -> Explanation:
+    """The explanation with paths for some rules."""
+    hidden = told.question if told.is_known else None
+    return replace(
+        told,
+        contributions=tuple(
+            replace(one, paths=shown_paths(graph, told.question, one.chain, limit, hidden))
+            if one.chain in rules
+            else one
+            for one in told.contributions
+        ),
+    )

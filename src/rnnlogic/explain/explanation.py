@@ -1,0 +1,131 @@
+"""An answer and why it has its score, as something to print, to show in a notebook, and to write as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from rnnlogic.base.frames import frame
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.dependence import Dependence
+from rnnlogic.explain.ideas import Family, Question, family_of, sentence
+from rnnlogic.explain.reasons import Contribution, Idea, Part, Rank, group_ideas
+from rnnlogic.render import html, text
+
+Kind = Literal["sum", "leave-one-out"]
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation:
+    """A fact, its score, and what makes it up: ideas, the rules of each idea, the facts of each rule.
+
+    The ideas sum to the score, and so do the contributions with what the embedding adds, unless each rule was
+    left out in turn.
+    """
+
+    vocab: Vocab
+    head: int
+    relation: int  # 0..2R-1
+    tail: int
+    score: float  # -inf if the answer is no candidate
+    share: float  # softmax of the score among all candidates, other answers in the evidence left out
+    filtered_rank: Rank
+    raw_rank: Rank
+    is_known: bool  # the fact is in the evidence; it was hidden while rules were applied, as in training
+    contributions: tuple[Contribution, ...]  # of every rule that reaches the answer, the strongest first
+    embedding: float | None = None  # what the embedding adds by itself; None where it has no say
+    kind: Kind = "sum"  # what contributions are
+    probability: float | None = None  # that the fact is true; None: not calibrated
+    find_dependence: Callable[[], Dependence | None] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        names = self.vocab
+        ends = f"{names.entities[self.head]}, {names.entities[self.tail]}"
+        fact = f"{names.relation_name(self.relation)}({ends})"
+        return f"Explanation({fact}, rank {self.filtered_rank.text()}, {len(self.contributions):,} rules)"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return html.explanation(self)
+
+    @property
+    def question(self) -> Question:
+        """What was asked, as ids."""
+        return Question(self.head, self.relation, self.tail)
+
+    @cached_property
+    def ideas(self) -> tuple[Idea, ...]:
+        """What speaks for the answer, the strongest idea first, then what speaks against it."""
+        vocab, parts = self.vocab, []
+        for rule in self.contributions:
+            family = family_of(rule.chain, vocab.num_relations)
+            parts.append(Part(family, sentence(family, self.question, vocab), rule.contribution, rule))
+        if self.embedding is not None:
+            says = sentence(Family.embedding, self.question, vocab, self.embedding < 0)
+            parts.append(Part(Family.embedding, says, self.embedding, None))
+        return group_ideas(parts, vocab)
+
+    @cached_property
+    def hangs_on(self) -> Dependence | None:
+        """Facts without which it is no longer first, searched for when asked; None if it is not first."""
+        return None if self.find_dependence is None else self.find_dependence()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        names = self.vocab
+        return {
+            "head": names.entities[self.head],
+            "relation": names.relation_name(self.relation),
+            "tail": names.entities[self.tail],
+            "score": self.score if math.isfinite(self.score) else None,
+            "probability": self.probability,
+            "share": self.share,
+            "rank": self.filtered_rank.mean,
+            "raw_rank": self.raw_rank.mean,
+            "is_known": self.is_known,
+            "embedding": self.embedding,
+            "contributions": self.kind,
+            "ideas": [idea.as_dict(names) for idea in self.ideas],
+            "hangs_on": None if self.hangs_on is None else self.hangs_on.as_dict(names),
+            "rules": [contribution.as_dict(names) for contribution in self.contributions],
+            **self._names_for_people(),
+        }
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each rule."""
+        return frame("pandas", self.as_dict()["rules"])
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each rule."""
+        return frame("polars", self.as_dict()["rules"])
+
+    def _names_for_people(self) -> dict[str, Any]:
+        """Labels and types of all that is mentioned, each under its own key, where there are any."""
+        vocab, paths = self.vocab, [path for rule in self.contributions for path in rule.paths]
+        facts = () if self.hangs_on is None else self.hangs_on.facts
+        entities = {self.head, self.tail, *(entity for path in paths for entity in path.entities)}
+        entities |= {end for head, _, tail in facts for end in (head, tail)}
+        relations = {
+            self.relation,
+            *(step for rule in self.contributions for step in relations_of(rule.chain)),
+        }
+        relations |= {relation for _, relation, _ in facts}
+        found: dict[str, Any] = {"labels": vocab.labels_of(entities, relations)}
+        if vocab.types is not None:
+            found["types"] = vocab.types_of(entities)
+        return {key: value for key, value in found.items() if any(value.values())}
+
+    def lines(self, everything: bool = False, width: int = 80, height: int = 24) -> Iterator[str]:
+        """For people: one screen of so many columns and lines, or everything."""
+        return iter(text.explanation(self, everything, width, height))
+
+    def page(self) -> str:
+        """A page of HTML that needs nothing else."""
+        names = self.vocab
+        ends = f"{names.entity_label(self.head)}, {names.entity_label(self.tail)}"
+        return html.page(f"{names.relation_label(self.relation)}({ends})", html.explanation(self))

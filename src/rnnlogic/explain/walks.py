@@ -1,0 +1,55 @@
+"""The walks that are shown for a rule: those without a detour first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.ideas import Question
+from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.rules.rule import Feature, Rule
+
+SEARCHED = 256  # walks among which those without a repeated entity are looked for
+
+
+def shown_paths(
+    graph: Graph, question: Question, rule: Rule, limit: int, hidden: Fact | None = None
+) -> tuple[Path, ...]:
+    """Up to `limit` walks of a rule, those that visit no entity twice first, then by entity ids."""
+    if isinstance(rule, Feature):
+        return ()
+    found = paths(graph, question.head, rule, question.tail, limit, hidden).paths
+    if any(comes_back(path) is not None for path in found):
+        found = paths(graph, question.head, rule, question.tail, max(limit, SEARCHED), hidden).paths
+    return tuple(sorted(found, key=lambda path: comes_back(path) is not None)[:limit])
+
+
+def comes_back(path: Path) -> int | None:
+    """The first entity that a walk visits a second time; a walk whose two ends are the same may end there."""
+    seen: set[int] = set()
+    for place, entity in enumerate(path.entities):
+        is_end = place == len(path.entities) - 1 and entity == path.entities[0]
+        if entity in seen and not (is_end and place > 0 and len(seen) == place):
+            return entity
+        seen.add(entity)
+    return None
+
+
+def facts_of(path: Path, vocab: Vocab) -> Iterator[Fact]:
+    """The facts of a path as ids, each in the direction in which it is in the graph."""
+    for source, relation, target in zip(path.entities, path.relations, path.entities[1:], strict=False):
+        if relation >= vocab.num_relations:
+            source, relation, target = target, vocab.inverse(relation), source
+        yield source, relation, target
+
+
+def named_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
+    """The facts of a path with names, each in the direction in which it is in the graph."""
+    return [(vocab.entities[h], vocab.relations[r], vocab.entities[t]) for h, r, t in facts_of(path, vocab)]
+
+
+def labelled_facts(path: Path, vocab: Vocab) -> list[tuple[str, str, str]]:
+    """The same with names for people."""
+    entity, relation = vocab.entity_label, vocab.relation_label
+    return [(entity(h), relation(r), entity(t)) for h, r, t in facts_of(path, vocab)]

@@ -1,0 +1,1 @@
+"""Chain rules: how many paths lead from a head to each entity."""

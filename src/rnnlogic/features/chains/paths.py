@@ -1,0 +1,196 @@
+"""The concrete walks by which a rule body leads from one entity to another, and their exact number.
+
+The search meets in the middle: reached entities grow from the head and from the tail, always on the side with
+fewer edges to follow. What remains is a layered graph in which every edge lies on a complete walk, so walks
+can be counted layer by layer and listed without dead ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
+
+Fact = tuple[int, int, int]  # head, relation (0..2R-1), tail
+Entities = NDArray[np.int32]  # different entities, ascending
+INT64_LIMIT = 2**63
+
+
+@dataclass(frozen=True)
+class Path:
+    """A walk: `relations[i]` leads from `entities[i]` to `entities[i + 1]`."""
+
+    entities: tuple[int, ...]
+    relations: tuple[int, ...]
+
+    def text(self, vocab: Vocab, labels: bool = True) -> str:
+        """The walk with names, such as `alice -friend-> bob <-likes- carol`."""
+        names = [vocab.described(e) if labels else vocab.entities[e] for e in self.entities]
+        steps = [_step_text(relation, vocab, labels) for relation in self.relations]
+        return " ".join([names[0], *(f"{step} {name}" for step, name in zip(steps, names[1:], strict=True))])
+
+
+@dataclass(frozen=True)
+class PathList:
+    """The first walks in the order of their entity ids, and how many there are in all."""
+
+    total: int
+    paths: tuple[Path, ...]
+
+
+def paths(
+    graph: Graph,
+    head: int,
+    rule: Chain | Constant | Sequence[int],
+    tail: int,
+    limit: int | None = 10,
+    hidden: Fact | None = None,
+) -> PathList:
+    """Walks from head to tail along a rule's body, without the fact `hidden` in either direction.
+
+    Of a rule with constants these are the facts that make its body true, which counts as one walk.
+    """
+    if isinstance(rule, Constant):
+        return _facts_behind(graph, head, rule, tail, limit, hidden)
+    body = _body_of(rule)
+    layers = _walk_layers(graph, head, body, tail, hidden)
+    found = (Path(entities, body) for entities in _walks(layers))
+    return PathList(_count(layers), tuple(islice(found, limit)))
+
+
+def _body_of(rule: Chain | Sequence[int]) -> tuple[int, ...]:
+    if isinstance(rule, Feature):
+        raise TypeError(f"{rule} is a feature, which has no walks")
+    return rule.body if isinstance(rule, Chain) else tuple(int(relation) for relation in rule)
+
+
+def _facts_behind(
+    graph: Graph, head: int, rule: Constant, tail: int, limit: int | None, hidden: Fact | None
+) -> PathList:
+    """Facts from the head to what the body of a rule with constants names, or from there to the tail."""
+    constant, variable = (head, tail) if rule.at_head else (tail, head)
+    if constant != rule.constant:
+        return PathList(0, ())
+    step = graph.inverse(rule.step) if rule.at_head else rule.step
+    others = _edges_from(graph, np.array([variable], np.int32), step, hidden)[1].tolist()
+    found = [other for other in others if rule.other in (NONE, other)]
+    ends = ((other, variable) if rule.at_head else (variable, other) for other in found[:limit])
+    return PathList(min(len(found), 1), tuple(Path(pair, (rule.step,)) for pair in ends))
+
+
+def _step_text(relation: int, vocab: Vocab, labels: bool) -> str:
+    is_inverse = relation >= vocab.num_relations
+    base = vocab.inverse(relation) if is_inverse else relation
+    name = vocab.relation_label(base) if labels else vocab.relations[base]
+    return f"<-{name}-" if is_inverse else f"-{name}->"
+
+
+class _Layer(NamedTuple):
+    """Entities that walks pass at one step, and the edges to the next step (none in the last layer)."""
+
+    entities: Entities  # [n]
+    first_edge: NDArray[np.intp]  # [n+1] edges of entity i: first_edge[i]:first_edge[i+1]
+    target: NDArray[np.intp]  # [edges] position in the next layer's entities
+
+
+def _walk_layers(
+    graph: Graph, head: int, body: tuple[int, ...], tail: int, hidden: Fact | None
+) -> list[_Layer]:
+    """One layer for each entity of a walk; all of them empty if there is no walk."""
+    reached, meeting = _reach_from_both_ends(graph, head, body, tail, hidden)
+    edges: dict[int, tuple[Entities, Entities]] = {}
+    for i in [*range(meeting - 1, -1, -1), *range(meeting, len(body))]:
+        sources, targets = _edges_from(graph, reached[i], body[i], hidden)
+        kept = np.isin(targets, reached[i + 1])
+        edges[i] = sources[kept], targets[kept]
+        if i < meeting:
+            reached[i] = np.unique(sources[kept])
+        else:
+            reached[i + 1] = np.unique(targets[kept])
+    layers = [_layer(reached[i], *edges[i], reached[i + 1]) for i in range(len(body))]
+    return [*layers, _layer(reached[-1], reached[-1][:0], reached[-1][:0], reached[-1])]
+
+
+def _layer(entities: Entities, sources: Entities, targets: Entities, next_entities: Entities) -> _Layer:
+    first_edge = np.append(np.searchsorted(sources, entities), len(sources))
+    return _Layer(entities, first_edge, np.searchsorted(next_entities, targets))
+
+
+def _reach_from_both_ends(
+    graph: Graph, head: int, body: tuple[int, ...], tail: int, hidden: Fact | None
+) -> tuple[list[Entities], int]:
+    """Entities reached at each step from the head up to a meeting step, and from the tail down to it."""
+    forward = [np.array([head], np.int32)]
+    backward = [np.array([tail], np.int32)]
+    while len(forward) + len(backward) < len(body) + 2:
+        ahead = body[len(forward) - 1]
+        back = graph.inverse(body[len(body) - len(backward)])
+        if _degree(graph, forward[-1], ahead) <= _degree(graph, backward[-1], back):
+            forward.append(np.unique(_edges_from(graph, forward[-1], ahead, hidden)[1]))
+        else:
+            backward.append(np.unique(_edges_from(graph, backward[-1], back, hidden)[1]))
+    both = np.intersect1d(forward[-1], backward[-1], assume_unique=True)
+    return [*forward[:-1], both, *backward[-2::-1]], len(forward) - 1
+
+
+def _degree(graph: Graph, entities: Entities, relation: int) -> int:
+    """Number of edges of a relation that leave these entities."""
+    first, last = graph.edge_ranges(entities, relation)
+    return int((last - first).sum())
+
+
+def _edges_from(
+    graph: Graph, entities: Entities, relation: int, hidden: Fact | None
+) -> tuple[Entities, Entities]:
+    """Sources and targets of all edges that leave these entities, sorted by source, then target."""
+    which, targets = graph.tails_within(*graph.edge_ranges(entities, relation))
+    sources = entities[which]
+    for source, hidden_relation, target in _both_directions(graph, hidden):
+        if relation == hidden_relation:
+            kept = (sources != source) | (targets != target)
+            sources, targets = sources[kept], targets[kept]
+    return sources, targets
+
+
+def _both_directions(graph: Graph, fact: Fact | None) -> list[Fact]:
+    if fact is None:
+        return []
+    head, relation, tail = fact
+    return [fact, (tail, graph.inverse(relation), head)]
+
+
+def _count(layers: list[_Layer]) -> int:
+    """Number of walks through all layers, in Python integers where 64 bits could overflow."""
+    onward: NDArray[Any] = np.ones(len(layers[-1].entities), dtype=np.int64)
+    for layer in reversed(layers[:-1]):
+        if not len(layer.target):
+            return 0
+        if int(onward.max()) * int(np.diff(layer.first_edge).max()) >= INT64_LIMIT:
+            onward = onward.astype(object)
+        onward = np.add.reduceat(onward[layer.target], layer.first_edge[:-1])
+    return int(onward.sum())
+
+
+def _walks(layers: list[_Layer]) -> Iterator[tuple[int, ...]]:
+    """The entities of every walk, depth first in the order of entity ids, generated lazily."""
+
+    def onward(depth: int, position: int) -> Iterator[tuple[int, ...]]:
+        layer = layers[depth]
+        here = (int(layer.entities[position]),)
+        if depth == len(layers) - 1:
+            yield here
+            return
+        for target in layer.target[layer.first_edge[position] : layer.first_edge[position + 1]]:
+            for rest in onward(depth + 1, target):
+                yield here + rest
+
+    if len(layers[0].entities):
+        yield from onward(0, 0)

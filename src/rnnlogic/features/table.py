@@ -1,0 +1,152 @@
+"""What grounding finds, by candidate answer: the one structure that predictors learn and answer from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.features.chains.kernels import label_candidates
+from rnnlogic.features.chains.sampling.budget import NO_CUTS
+
+NO_COUNTS: NDArray[np.int32] = np.empty(0, np.int32)
+NO_VALUES: NDArray[np.float32] = np.empty(0, np.float32)
+NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
+# query_ptr, candidate_ptr, rule, value, label: the input of training kernels
+Examples = tuple[NDArray[np.int64], NDArray[np.int64], Any, NDArray[np.float32], NDArray[np.int8]]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Queries of one relation, the answers that its rules reach, and the rules that reach each of them.
+
+    Candidates ascend by query and entity; the rules of one candidate have a fixed order. A rule has two ids:
+    `rule` is its position among the rules of the relation, `rule_id` its place in the rule set.
+    """
+
+    relation: int
+    queries: NDArray[np.int64]  # [q] positions in the batch
+    heads: NDArray[np.int32]  # [q]
+    query_ptr: NDArray[np.int64]  # [q+1] candidates of query i: query_ptr[i]:query_ptr[i+1]
+    entity: NDArray[np.int32]  # [c]
+    candidate_ptr: NDArray[np.int64]  # [c+1] rules of candidate i: candidate_ptr[i]:candidate_ptr[i+1]
+    rule: NDArray[np.integer]  # [n] position among the rules of the relation
+    count: NDArray[Any]  # [n] paths, or the value of a feature; empty once replaced by values
+    ids: NDArray[np.int64]  # [k] ids of the relation's rules, ascending
+    counts_paths: NDArray[np.bool_]  # [k] whether `count` is a number of paths; else the value of a feature
+    value: NDArray[np.float32] = field(
+        default_factory=lambda: NO_VALUES
+    )  # [n] what the weight multiplies; empty until computed
+    label: NDArray[np.int8] = field(
+        default_factory=lambda: NO_LABELS
+    )  # [c] WRONG, ANSWER or LEFT_OUT; empty until assigned
+    stands_for: NDArray[np.float32] = field(
+        default_factory=lambda: NO_VALUES
+    )  # [c] so many candidates, where only a sample is held; empty if each stands for itself
+
+    def __len__(self) -> int:
+        """Number of candidates."""
+        return len(self.entity)
+
+    @property
+    def rule_id(self) -> NDArray[np.int64]:
+        """Ids [n] in the rule set."""
+        ids: NDArray[np.int64] = self.ids[self.rule]
+        return ids
+
+    @property
+    def query(self) -> NDArray[np.int64]:
+        """Position in the batch of each candidate's query [c]."""
+        return np.repeat(self.queries, np.diff(self.query_ptr))
+
+    @property
+    def num_queries(self) -> int:
+        """Number of queries."""
+        return len(self.queries)
+
+    @property
+    def examples(self) -> Examples:
+        """The input of training kernels."""
+        return self.query_ptr, self.candidate_ptr, self.rule, self.value, self.label
+
+    def labelled(self, graph: Graph, answers: NDArray[np.int32], leave_out: bool) -> Candidates:
+        """With labels, given the answers [q]; other known answers are LEFT_OUT if `leave_out`, else WRONG."""
+        heads, answers = np.ascontiguousarray(self.heads), np.ascontiguousarray(answers)
+        query = graph.arrays, self.relation, heads, answers, self.query_ptr, self.entity
+        return replace(self, label=label_candidates(*query, leave_out))
+
+    def valued(self, value: NDArray[np.float32]) -> Candidates:
+        """With values instead of walk counts."""
+        return replace(self, value=value, count=NO_COUNTS)
+
+    def at(self, entity: int) -> Candidates:
+        """The candidate `entity` of the only query; none if no rule reaches it."""
+        place = int(np.searchsorted(self.entity, entity))
+        found = place < len(self.entity) and self.entity[place] == entity
+        chosen = slice(place, place + int(found))
+        first, last = (int(self.candidate_ptr[i]) for i in (chosen.start, chosen.stop))
+        return replace(
+            self,
+            query_ptr=np.array([0, int(found)]),
+            entity=self.entity[chosen],
+            candidate_ptr=self.candidate_ptr[chosen.start : chosen.stop + 1] - first,
+            rule=self.rule[first:last],
+            count=self.count[first:last],
+        )
+
+
+class Scored(NamedTuple):
+    """Scores of the candidates of some queries."""
+
+    queries: NDArray[np.int64]  # [q] positions in the batch
+    ptr: NDArray[np.int64]  # [q+1] candidates of query i: ptr[i]:ptr[i+1]
+    entity: NDArray[np.int32]  # [c]
+    values: NDArray[np.float64]  # [c]
+    cuts: NDArray[np.int64] = NO_CUTS  # [3] what the budget left out
+
+    def fill(self, dense: NDArray[np.float64]) -> None:
+        """Write the scores into dense [batch, E]; other entries are left as they are."""
+        dense[np.repeat(self.queries, np.diff(self.ptr)), self.entity] = self.values
+
+
+def no_candidates(relation: int, head: int) -> Candidates:
+    """One query without candidates: no rule answers it."""
+    zero, ids = np.zeros(1, np.int64), np.empty(0, np.int64)
+    heads, nothing = np.array([head], np.int32), np.empty(0, np.int32)
+    told = np.zeros(2, np.int64), nothing, zero, nothing, nothing, ids
+    return Candidates(relation, zero, heads, *told, np.empty(0, bool))
+
+
+def joined(parts: Sequence[Candidates]) -> Candidates:
+    """Chunks of queries of one relation, one after another."""
+    first = parts[0]
+    return Candidates(
+        first.relation,
+        np.concatenate([part.queries for part in parts]),
+        np.concatenate([part.heads for part in parts]),
+        _joined_ptr([part.query_ptr for part in parts]),
+        np.concatenate([part.entity for part in parts]),
+        _joined_ptr([part.candidate_ptr for part in parts]),
+        np.concatenate([part.rule for part in parts]),
+        np.concatenate([part.count for part in parts]),
+        first.ids,
+        first.counts_paths,
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.label for part in parts]),
+        np.concatenate([part.stands_for for part in parts]),
+    )
+
+
+def sums_by_candidate(values: NDArray[np.float64], ptr: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Sums [c] of values [n]; every candidate has at least one."""
+    return np.add.reduceat(values, ptr[:-1]) if len(values) else np.empty(0)
+
+
+def _joined_ptr(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    starts = np.cumsum([0, *(part[-1] for part in parts)])
+    moved = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([np.zeros(1, np.int64), *moved])

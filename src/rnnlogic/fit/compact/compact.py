@@ -1,0 +1,197 @@
+"""The compact model of a full one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
+from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.types import Arrays, Tick, no_tick
+from rnnlogic.features.ground import Grounder
+from rnnlogic.fit.compact.fit import NONE, Fit, Sparse, first_rules, shrink
+from rnnlogic.fit.compact.ground import grounded_heads, reach_hashes
+from rnnlogic.fit.compact.levels import Level, chosen_level, frontier, full_level, model_at
+from rnnlogic.fit.compact.questions import imitation, questions, without_twins
+from rnnlogic.fit.compact.surest import surest_of
+from rnnlogic.fit.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
+from rnnlogic.fit.compact.validation import judged
+from rnnlogic.statistics.statistics import rule_statistics
+
+FEATURES = 0.5  # what counts as the confidence of features
+FRONTIER = ("rules", "mrr", "drop", "error")
+
+
+def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
+    """Share of the penalty that each rule bears: less if it is confident, more if it is long.
+
+    What speaks against answers should have no confidence, so features bear what good rules do.
+    """
+    longer = teacher.rules.lengths[ids] - 1
+    confidence = np.where(teacher.rules.are_features[ids], FEATURES, teacher.confidence[ids])
+    cost: Floats = 0.1 / (confidence + 0.05) * (1 + teacher.settings.length_cost * longer)
+    return cost
+
+
+def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]:
+    """Which rules [ids] reach the answer of a training query, own fact hidden, or are features.
+
+    Rules without support in the full model's sample are tried on more and more training facts.
+    """
+    heads, tails = teacher.graph.edges(relation)
+    facts = np.stack([heads, np.full_like(heads, relation), tails], axis=1)
+    facts = facts[np.random.default_rng([teacher.seed, relation, 3]).permutation(len(facts))]
+    found = (teacher.support[ids] > 0) | teacher.rules.are_features[ids]
+    start, size = 0, 256
+    while start < min(len(facts), teacher.settings.support_queries) and not found.all():
+        open_ids = np.flatnonzero(~found)
+        tried = rule_statistics(teacher.graph, teacher.rules[ids[open_ids]], facts[start : start + size], 1)
+        found[open_ids[tried.support > 0]] = True
+        start, size = start + size, 2 * size
+    return found
+
+
+def unlike_others(
+    teacher: Teacher, chains: Grounder, relation: int, grounded: Grounded, is_hidden: bool
+) -> NDArray[np.bool_]:
+    """Mask [k] of the rules that reach something, and not what a shorter one reaches.
+
+    Neither in the questions, nor from their heads when nothing is hidden, which may be the same. `chains`
+    grounds all rules but features, which take long and hardly ever are like a chain.
+    """
+    ids = teacher.rules.by_head(relation)
+    lengths, pinned = teacher.rules.sizes[ids], teacher.pinned[ids]
+    mask = without_twins(grounded.hashes, lengths, pinned)
+    if not is_hidden:
+        return mask
+    hashes = np.zeros(len(ids), np.uint64)
+    is_chain = ~teacher.rules.are_features[ids]
+    hashes[is_chain] = reach_hashes(chains, relation, np.unique(grounded.heads), teacher)
+    places = np.flatnonzero(mask & is_chain)
+    mask[places] = without_twins(hashes[places], lengths[places], pinned[places])
+    return mask
+
+
+def only_pinned(teacher: Teacher, ids: Ids) -> list[Model]:
+    """The path of a relation without training facts: nothing but pinned rules, with the weights they have."""
+    weights = teacher.weights[ids]
+    if teacher.settings.signs == "nonnegative":
+        weights = np.maximum(weights, 0.0)
+    return [Model(ids, weights, 0.0)] if len(ids) else []
+
+
+def unchanged(teacher: Teacher, ids: Ids) -> list[Model]:
+    """The rules that may be kept, with the full model's weights: where they are few, a path starts there."""
+    weights = teacher.weights[ids]
+    is_too_many = len(ids) > teacher.settings.first
+    is_against = teacher.settings.signs == "nonnegative" and bool((weights < 0).any())
+    return [] if is_too_many or is_against or not len(ids) else [Model(ids, weights, 0.0)]
+
+
+def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) -> Path:
+    """The path of ever smaller models of one relation and direction."""
+    teacher, grounder, chains = shared
+    settings = teacher.settings
+    ids = teacher.rules.by_head(relation)
+    is_pinned, surest = teacher.pinned[ids], surest_of(teacher.rules, ids)
+    if not len(ids) or not len(teacher.graph.edges(relation)[0]):
+        return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))
+    heads, hidden, asked = questions(teacher, relation)
+    most = settings.results_per_relation, settings.candidates_per_query
+    grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
+    is_hidden = bool((hidden >= 0).any())
+    is_new = unlike_others(teacher, chains, relation, grounded, is_hidden)
+    if surest is not None:  # it is what others make it, so it joins a model once these are chosen
+        is_new[surest.place] = is_pinned[surest.place] = False
+    problem = imitation(teacher, asked, grounded)
+    cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
+    pinned = np.flatnonzero(is_pinned)
+    penalty = settings.refit_sparsity * np.where(is_pinned, 0.0, rule_costs(teacher, ids))
+    limits = settings.signs == "nonnegative", settings.steps, pinned
+    fit = Fit(settings.weight_decay, *limits, penalty, settings.focus)
+    weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
+    allowed = is_new & ((teacher.support[ids] > 0) | teacher.rules.are_features[ids])
+    first = np.flatnonzero(weights)
+    allowed[first] = with_support(teacher, relation, ids[first])
+    weights[~allowed] = 0.0
+    few = allowed | is_pinned
+    if surest is not None:
+        few[surest.place] = True
+    models, spare = unchanged(teacher, ids[few]), int(surest is not None)
+    places = np.flatnonzero(allowed)
+    reasons = NONE
+    if surest is not None:
+        reasons = surest.reasons(problem, places, float(teacher.weights[ids[surest.place]]))
+    size = np.sqrt(len(teacher.graph.edges(relation)[0]))
+    for active, now, saved in shrink(problem, weights, places, settings, fit, spare, reasons):
+        is_other = ~np.isin(active, reasons)  # reasons are not there for what they save
+        saved = saved[is_other] if is_other.any() else saved
+        cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
+        price = max(float(size) * cheapest, models[-1].price if models else 0.0)
+        model = Sparse(active, now)
+        if surest is not None and (settings.rules is None or len(active) < settings.rules):
+            model = surest.joined(problem, model, fit)
+        models.append(Model(ids[model.active], model.weights, price))
+    is_all = not is_hidden and teacher.graph.num_entities <= settings.candidates_per_query
+    return judged(teacher, grounder, relation, models, grounded if is_all else None)
+
+
+def compact_paths(
+    teacher: Teacher, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED
+) -> list[Path]:
+    """Paths of all relations that have rules or are asked about; TimeIsUp if it will not be enough."""
+    total = budget.left
+    grounder = chains = Grounder(teacher.graph, teacher.rules, threads=1)
+    if teacher.rules.are_features.any():
+        chains = Grounder(teacher.graph, teacher.rules[~teacher.rules.are_features], threads=1)
+    shared = teacher, grounder, chains
+    relations = sorted({*teacher.rules.head_relations().tolist(), *np.unique(teacher.asked[:, 1]).tolist()})
+    # Those with many facts first, so that none is left alone at the end
+    relations.sort(key=lambda relation: -int(teacher.graph.num_edges[relation]))
+    paths: list[Path] = []
+    with one_blas_thread():
+        for path in map_ordered(compact_relation, relations, shared, threads):
+            paths.append(path)
+            tick(len(paths), len(relations))
+            spent = total - budget.left if budget.is_limited else 0.0
+            is_hopeless = spent > 0.25 * total and spent * len(relations) > 1.5 * total * len(paths)
+            if len(paths) < len(relations) and (is_hopeless or budget.is_over):
+                raise TimeIsUp
+    return sorted(paths, key=lambda path: path.relation)
+
+
+class Compact(NamedTuple):
+    """The rules that stay, their weights, and the frontier that they were chosen from."""
+
+    rules: Ids  # ids, ascending
+    weights: Floats  # [rules]
+    levels: list[Level]  # from many rules to few
+    chosen: int  # which of them
+
+
+def compacted(teacher: Teacher, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED) -> Compact:
+    """The smallest model that loses no more validation MRR than the settings allow."""
+    return chosen(teacher, compact_paths(teacher, threads, tick, budget))
+
+
+def chosen(teacher: Teacher, paths: list[Path]) -> Compact:
+    """The smallest model of some paths that loses no more validation MRR than the settings allow.
+
+    The full model is the first level unless the settings rule it out, and is taken if no other is so good.
+    """
+    settings, size = teacher.settings, len(teacher.rules)
+    levels = frontier(paths, settings.rules)
+    if settings.rules is None and settings.signs == "any":
+        levels = [full_level(paths, size), *levels]
+    level = chosen_level(levels, settings.tolerance)
+    kept = model_at(paths, level, size) if level.chosen else (np.arange(size), teacher.weights)
+    return Compact(*kept, levels, levels.index(level))
+
+
+def pack_frontier(compact: Compact) -> Arrays:
+    """The frontier as arrays: rules, validation MRR, what is lost against the full model and its error."""
+    columns = {name: np.array([getattr(level, name) for level in compact.levels]) for name in FRONTIER}
+    return columns | {"chosen": np.array(compact.chosen)}

@@ -1,0 +1,241 @@
+"""Weights of few rules: sparse ones first, then fewer and fewer, each time fitted anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rnnlogic.base.budget import check_time
+from rnnlogic.fit.compact.ground import query_of
+from rnnlogic.fit.compact.settings import CompactSettings
+from rnnlogic.fit.compact.solving.kernels import (
+    add_scores,
+    column_sums,
+    cross_entropy,
+    curvatures,
+    minimised,
+    restricted,
+)
+from rnnlogic.fit.compact.types import Columns, Floats, Ids, Imitation
+
+FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
+FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
+STEEP = 4  # so many times the rules that are looked for get a closer look
+LEAST_REACH = 1e-3  # share of the answers below which rules count as alike in what they reach
+LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
+NONE: Ids = np.empty(0, np.int64)
+FEW = 16  # up to so many rules others may come in at every stop, not only at these levels
+
+
+class Fit(NamedTuple):
+    """How weights are fitted: penalties and limits."""
+
+    weight_decay: float
+    nonnegative: bool
+    steps: int
+    pinned: Ids  # never dropped
+    penalty: Floats  # [k] on the size of each weight, once rules are dropped
+    focus: float = 0.0  # what a rule saves counts less, the more it reaches of what the teacher answers
+
+
+class Sparse(NamedTuple):
+    """Rules and their weights; all others have none."""
+
+    active: Ids
+    weights: Floats  # [active]
+
+
+def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Floats]:
+    """Mean cross entropy with weights [active], and its derivative by score [c]."""
+    check_time()
+    scores = problem.rest.copy()
+    add_scores(*problem.columns, active, weights, scores)
+    upstream = np.empty(len(scores))
+    loss = cross_entropy(problem.query_ptr, problem.target, problem.stands_for, scores, upstream)
+    return loss, upstream
+
+
+def of_columns(problem: Imitation, active: Ids) -> Imitation:
+    """The problem for some of its rules only; candidates that none of them reaches count as one."""
+    told = problem.query_ptr, problem.target, problem.stands_for, problem.rest
+    found = restricted(*told, *problem.columns, active, not problem.rest.any())
+    return Imitation(*found[:4], Columns(*found[4:]))
+
+
+def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit: Fit) -> Floats:
+    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2."""
+    if not len(active):
+        return start
+    check_time()
+    small, everything = of_columns(problem, active), np.arange(len(active))
+    begin = np.maximum(start, 0.0) if fit.nonnegative else start
+    _, upstream = loss_of(small, everything, begin)
+    scale = 1.0 / (second_derivatives(small, everything, upstream) + max(fit.weight_decay, 1e-6))
+    tolerance = FINE_FTOL if problem.rest.any() else FTOL
+    told = small.query_ptr, small.target, small.stands_for, small.rest
+    weights, _ = minimised(
+        *told, *small.columns, begin, penalty, scale, fit.weight_decay, fit.nonnegative, fit.steps, tolerance
+    )
+    return weights
+
+
+def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit, rounds: int = 3) -> Floats:
+    """Weights [k], most of them 0, that minimise loss + penalty [k] * |weight|.
+
+    A rule enters when the loss falls faster with its weight than the penalty grows.
+    """
+    weights, everything = start.copy(), np.arange(len(start))
+    for _ in range(rounds):
+        active = np.flatnonzero(weights)
+        _, upstream = loss_of(problem, active, weights[active])
+        slope = -column_sums(*problem.columns, everything, upstream)
+        gain = (slope if fit.nonnegative else np.abs(slope)) / penalty
+        gain[active] = 0.0
+        entering = np.flatnonzero(gain > 1.02)
+        if not len(entering):
+            break
+        entering = entering[np.argsort(-gain[entering], kind="stable")[: max(200, len(active))]]
+        active = np.union1d(active, entering)
+        weights[active] = fitted(problem, active, weights[active], penalty[active], fit)
+    return weights
+
+
+def first_rules(problem: Imitation, cost: Floats, settings: CompactSettings, fit: Fit) -> Floats:
+    """Sparse weights [k] with about `first` rules, along ever smaller penalties, shared out by cost [k]."""
+    weights = np.zeros(len(cost))
+    for sparsity in settings.sparsity:
+        weights = sparse_weights(problem, weights, sparsity * cost, fit)
+        if np.count_nonzero(weights) >= settings.first:
+            break
+    return weights
+
+
+def second_derivatives(problem: Imitation, active: Ids, upstream: Floats) -> Floats:
+    """Second derivative of the loss by the weight of each rule [active]."""
+    query = query_of(problem.query_ptr)
+    weight = np.bincount(query, problem.target, minlength=len(problem.query_ptr) - 1).astype(np.float64)
+    probability = upstream + problem.target  # softmax times the query's weight
+    return curvatures(*problem.columns, active, query.astype(np.int32), probability, weight)
+
+
+def saved_loss(problem: Imitation, active: Ids, weights: Floats) -> Floats:
+    """About how much loss each rule [active] saves: half its squared weight times the curvature."""
+    small, everything = of_columns(problem, active), np.arange(len(active))
+    _, upstream = loss_of(small, everything, weights)
+    saved: Floats = 0.5 * weights**2 * second_derivatives(small, everything, upstream)
+    return saved
+
+
+def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit: Fit) -> Ids:
+    """The `number` allowed rules outside a model that would save most loss if they came in: Newton steps.
+
+    Curvatures are looked at only where the loss falls fast.
+    """
+    _, upstream = loss_of(problem, *model)
+    slope = -column_sums(*problem.columns, allowed, upstream)
+    slope = np.maximum((slope if fit.nonnegative else np.abs(slope)) - fit.penalty[allowed], 0.0)
+    slope[np.isin(allowed, model.active)] = 0.0
+    steep = np.argsort(-slope, kind="stable")[: STEEP * number]
+    steep = np.sort(steep[slope[steep] > 0])
+    curvature = second_derivatives(problem, allowed[steep], upstream) + fit.weight_decay
+    promised = slope[steep] ** 2 / curvature
+    return allowed[steep[np.argsort(-promised, kind="stable")[:number]]]
+
+
+def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
+    """The `size` rules that save most and all pinned ones, fitted anew."""
+    active, weights = model
+    is_pinned = np.isin(active, fit.pinned)
+    size = max(size, int(is_pinned.sum()))
+    if len(active) > size:
+        worth = saved_loss(problem, active, weights)
+        if fit.focus:
+            worth /= (column_sums(*problem.columns, active, problem.target) + LEAST_REACH) ** fit.focus
+        saved = np.where(is_pinned, np.inf, worth)
+        best = np.sort(np.argsort(-saved, kind="stable")[:size])
+        active, weights = active[best], weights[best]
+    weights = fitted(problem, active, weights, fit.penalty[active], fit)
+    kept = (weights != 0) | np.isin(active, fit.pinned)
+    return Sparse(active[kept], weights[kept])
+
+
+def swapped(problem: Imitation, model: Sparse, allowed: Ids, fit: Fit, rounds: int) -> Sparse:
+    """Rules of the same number with less loss: the most promising ones come in, the least useful go out."""
+    size = len(model.active)
+    loss = loss_of(problem, *model)[0]
+    for _ in range(rounds):
+        entering = promising(problem, model, allowed, size, fit)
+        both = np.union1d(model.active, entering)
+        start = np.zeros(len(both))
+        start[np.searchsorted(both, model.active)] = model.weights
+        more = Sparse(both, fitted(problem, both, start, fit.penalty[both], fit))
+        between = dropped(problem, more, size + (len(both) - size) // 3, fit)
+        other = dropped(problem, between, size, fit)
+        less = loss_of(problem, *other)[0]
+        if less >= loss * (1 - 1e-3):
+            break
+        model, loss = other, less
+    return model
+
+
+def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
+    """Numbers of rules from `first` down to 1: each a share of the last, and all wanted ones."""
+    sizes = {size for size in wanted if 0 < size < first}
+    size = first
+    while size > 0:
+        sizes.add(size)
+        size = min(size - 1, int(np.ceil(size * keep)))
+    return sorted(sizes, reverse=True)
+
+
+class Pool(NamedTuple):
+    """The part of a problem that small models are looked for in."""
+
+    names: Ids  # [k] the rules, ascending
+    problem: Imitation
+    fit: Fit
+    allowed: Ids  # places in names
+
+    def keeping(self, rules: Ids) -> Fit:
+        """How models of this part are fitted if these rules must not be dropped."""
+        return self.fit._replace(pinned=np.searchsorted(self.names, rules))
+
+
+def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit) -> Pool:
+    """The rules that were seen so far and as many others that promise most."""
+    names = np.union1d(seen, promising(problem, model, allowed, max(len(seen), 100), fit))
+    smaller = fit._replace(penalty=fit.penalty[names])
+    return Pool(names, of_columns(problem, names), smaller, np.flatnonzero(np.isin(names, allowed)))
+
+
+def shrink(
+    problem: Imitation,
+    weights: Floats,
+    allowed: Ids,
+    settings: CompactSettings,
+    fit: Fit,
+    spare: int = 0,
+    reasons: Ids = NONE,
+) -> Iterator[tuple[Ids, Floats, Floats]]:
+    """Ever smaller models (rules, weights, loss that each rule saves) from sparse weights [k].
+
+    All sizes that a path stops at leave room for `spare` more rules. `reasons` go last, the first at the end.
+    """
+    seen = np.union1d(np.flatnonzero(weights), np.union1d(fit.pinned, reasons))
+    model = Sparse(seen, weights[seen])
+    pool = Pool(np.arange(len(weights)), problem, fit, allowed)
+    is_pooled = False
+    levels = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
+    wanted = [max(size - spare, 1) for size in levels]
+    for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
+        pinned = np.union1d(fit.pinned, reasons[: max(size - len(fit.pinned), 0)])
+        model = dropped(pool.problem, model, size, pool.keeping(pinned))
+        if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:
+            pool, is_pooled = pooled(problem, model, seen, allowed, fit), True
+            model = Sparse(np.searchsorted(pool.names, model.active), model.weights)
+        if is_pooled and (size <= FEW or size in wanted):
+            model = swapped(pool.problem, model, pool.allowed, pool.keeping(pinned), settings.swaps)
+        if len(model.active):
+            yield pool.names[model.active], model.weights, saved_loss(pool.problem, *model)

@@ -1,0 +1,54 @@
+"""Lists of answers and rules that notebooks show as tables, and that become data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol, TypeVar
+
+from rnnlogic.base.frames import frame
+from rnnlogic.render.html import table
+
+
+class Row(Protocol):
+    """Something with plain values by name."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        ...
+
+
+Item = TypeVar("Item", bound=Row)
+
+
+class Listed(list[Item]):
+    """A list like any other, with a table for notebooks: a row for each item, a column for each value."""
+
+    def _repr_html_(self) -> str:
+        rows = [item.as_dict() for item in self]
+        return table(list(rows[0]), [list(row.values()) for row in rows]) if rows else "<p>nothing found</p>"
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each item."""
+        return frame("pandas", [item.as_dict() for item in self])
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each item."""
+        return frame("polars", [item.as_dict() for item in self])
+
+
+class Stream(Iterator[Item]):
+    """Items that come one by one; a data frame takes those that are left."""
+
+    def __init__(self, items: Iterator[Item]) -> None:
+        self._items = items
+
+    def __next__(self) -> Item:
+        return next(self._items)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame with a row for each item that is left."""
+        return Listed(self).to_pandas()
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame with a row for each item that is left."""
+        return Listed(self).to_polars()

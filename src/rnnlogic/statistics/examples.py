@@ -1,0 +1,54 @@
+"""Pairs that a rule predicts rightly and wrongly, to be looked at."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.features.chains.paths import Path, paths
+from rnnlogic.features.ground import Grounder
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.figures import random_blocks
+
+LOOKED_AT = 20_000  # predictions at most
+FIRST = 64  # entities to begin with
+
+
+class Examples(NamedTuple):
+    """One walk for each of some pairs (X, Y) that the body of a rule joins."""
+
+    right: list[Path]  # pairs that are facts of the head
+    wrong: list[Path]  # pairs that are not among the known facts: wrong, or unknown so far
+
+
+def rule_examples(graph: Graph, known: Graph, rule: Rule, most: int = 5, seed: int = 0) -> Examples:
+    """Up to `most` examples of each kind from random entities X; one for each X, as far as possible.
+
+    Walks are those of `graph`; whether a pair is a fact is looked up in `known`.
+    """
+    right: list[tuple[int, int]] = []
+    wrong: list[tuple[int, int]] = []
+    looked = 0
+    grounder = Grounder(graph, RuleSet.from_rules([rule]), threads=1)
+    for starts in random_blocks(graph.num_entities, FIRST, seed):
+        for part in grounder.ground(starts, rule.head):
+            query = np.repeat(np.arange(len(part.queries)), np.diff(part.ptr))
+            x = starts[part.queries[query]]
+            for pair in zip(x.tolist(), part.entity.tolist(), strict=True):
+                found = right if known.has(pair[0], rule.head, pair[1]) else wrong
+                found.append(pair)
+            looked += len(part.entity)
+        if looked >= LOOKED_AT or min(len({x for x, _ in found}) for found in (right, wrong)) >= most:
+            break
+    return Examples(*(_walks(graph, rule, found, most) for found in (right, wrong)))
+
+
+def _walks(graph: Graph, rule: Rule, pairs: list[tuple[int, int]], most: int) -> list[Path]:
+    first: dict[int, tuple[int, int]] = {}
+    for x, y in pairs:
+        first.setdefault(x, (x, y))
+    chosen = list(dict.fromkeys([*first.values(), *pairs]))[:most]
+    return [paths(graph, x, rule, y, limit=1).paths[0] for x, y in chosen]

@@ -1,0 +1,112 @@
+"""Named evidence: kernels and their plain twins agree, and hidden facts are not looked at."""
+
+import numpy as np
+import pytest
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.features.evidence import kernels, reference
+from rnnlogic.features.evidence.counting import kernels as counting_kernels
+from rnnlogic.features.evidence.counting import reference as counting_reference
+from rnnlogic.features.evidence.output.kernels import KINDS
+from rnnlogic.features.evidence.tables import find_items, relation_tables
+from rnnlogic.features.ground import Grounder
+from rnnlogic.rules.evidence import IDS, ids_of
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+
+ENTITIES, RELATIONS = 8, 2
+KIND = np.arange(KINDS)
+WANTED = {"all": KIND >= 0, "links": KIND < 4, "prior": (KIND > 3) & (KIND < 7), "constants": KIND > 6}
+
+
+def random_graph(seed: int, facts: int = 45) -> Graph:
+    rng = np.random.default_rng(seed)
+    ends = rng.integers(0, ENTITIES, (2, facts))
+    triples = np.stack([ends[0], rng.integers(0, RELATIONS, facts), ends[1]], axis=1)
+    return Graph.from_triples(triples, ENTITIES, RELATIONS)
+
+
+def as_rows(found, queries):
+    entity, value, ptr = found
+    cell = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+    rows = zip(
+        (cell // queries).tolist(), (cell % queries).tolist(), entity.tolist(), value.tolist(), strict=True
+    )
+    return sorted(rows)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_supports_of_rules_with_constants_are_those_of_the_twin(seed):
+    graph = random_graph(seed)
+    items = find_items(graph)
+    for relation in range(2 * RELATIONS):
+        asked = graph.arrays, items, relation, ENTITIES, kernels.SUPPORT
+        found, expected = (
+            set(zip(*map(np.ndarray.tolist, module.count_answers(*asked)), strict=True))
+            for module in (counting_kernels, counting_reference)
+        )
+        assert found == expected
+        assert found, "the test is about something"
+
+
+@pytest.mark.parametrize("wanted", WANTED)
+@pytest.mark.parametrize("hide", ["nothing", "own fact", "all links"])
+@pytest.mark.parametrize("seed", range(3))
+def test_values_are_those_of_the_twin(seed, hide, wanted):
+    graph = random_graph(seed)
+    items = find_items(graph)
+    for relation in range(2 * RELATIONS):
+        heads, tails = graph.edges(relation)
+        hidden = {"nothing": np.full_like(tails, -1), "own fact": tails, "all links": -2 - tails}[hide]
+        tables = relation_tables(graph, items, relation, constants=True)
+        reached = np.arange(len(heads), dtype=np.int32) % ENTITIES, np.arange(len(heads) + 1)
+        rest = WANTED[wanted], heads, hidden.astype(np.int32), relation, *reached, ENTITIES
+        asked = graph.arrays, items, *tables, *rest
+        found, expected = (
+            as_rows(module.find_evidence(*asked), len(heads)) for module in (kernels, reference)
+        )
+        assert [row[:3] for row in found] == [row[:3] for row in expected]
+        assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])
+
+
+def test_the_small_kernels_are_those_of_the_twin():
+    graph = random_graph(0)
+    items = find_items(graph)
+    for support in range(4):
+        for holders in (5, 195, 196, 10_000):
+            assert kernels.confidence(support, holders) == reference.confidence(support, holders)
+    for row in range(len(items.relation)):
+        for hidden in range(-1, ENTITIES):
+            for asked in ((0, False), (1, True), (2, False)):
+                asked = items, graph.arrays, row, asked[0], hidden, asked[1]
+                assert kernels.is_visible(*asked) == reference.is_visible(*asked)
+
+
+def test_what_is_hidden_changes_nothing():
+    """A query with its own fact hidden gets the evidence of a graph that never had the fact."""
+    graph = random_graph(1)
+    rules = RuleSet.from_rules(
+        [Rule(0, (1,)), Rule(0, (0, 2, 0)), *(Rule(0, (i,)) for i in ids_of({"negative_evidence", "prior"}))]
+    )
+    for head, tail in zip(*graph.edges(0), strict=True):
+        if head == tail:  # counts twice among the facts of an entity
+            continue
+        others = [fact for fact in graph.triples().tolist() if fact != [head, 0, tail]]
+        without = Graph.from_triples(others, ENTITIES, RELATIONS)
+        found, expected = (
+            sorted(map(tuple, np.stack([c.entity, c.rule, c.count]).T.tolist()))
+            for c in (
+                next(Grounder(graph, rules, 1).ground([head], 0, [tail])).columns(),
+                next(Grounder(without, rules, 1).ground([head], 0)).columns(),
+            )
+        )
+        own, same = ([row for row in rows if row[0] == tail] for rows in (found, expected))
+        assert np.allclose(own, same)
+
+
+def test_evidence_alone_makes_candidates_only_where_it_speaks_for_them():
+    graph = random_graph(2)
+    linked = RuleSet.from_rules([Rule(0, (IDS["linked"],))])
+    assert all(len(part) == 0 for part in Grounder(graph, linked, 1).ground(np.arange(ENTITIES), 0))
+    often = RuleSet.from_rules([Rule(0, (IDS["frequent"],))])
+    assert any(len(part) for part in Grounder(graph, often, 1).ground(np.arange(ENTITIES), 0))

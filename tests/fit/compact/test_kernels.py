@@ -1,0 +1,166 @@
+"""The kernels against their twins, and the gradient and curvature against differences, on random problems."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rnnlogic.fit.compact import kernels, reference
+from rnnlogic.fit.compact.solving import kernels as solving
+from rnnlogic.fit.compact.solving import reference as plain
+
+
+def problem(seed: int):
+    rng = np.random.default_rng(seed)
+    query_ptr = np.append(0, np.cumsum(rng.integers(1, 7, 5))).astype(np.int64)
+    c, k = int(query_ptr[-1]), 6
+    sizes = rng.integers(0, 4, c)
+    rule = np.concatenate([rng.permutation(k)[:n] for n in sizes]).astype(np.int32)
+    value = np.log1p(rng.integers(1, 5, len(rule))).astype(np.float32)
+    ptr = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    target = rng.random(c)
+    return rng, query_ptr, c, k, ptr, rule, value, target
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_twins(seed: int) -> None:
+    rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
+    columns = kernels.by_column(ptr, rule, value, k)
+    for mine, theirs in zip(columns, reference.by_column(ptr, rule, value, k), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    active = np.sort(rng.permutation(k)[:4]).astype(np.int64)
+    weights = rng.normal(size=4)
+    many = rng.integers(1, 4, c).astype(np.float64)
+    found = []
+    for module in (solving, plain):
+        scores, upstream = np.zeros(c), np.empty(c)
+        module.add_scores(*columns, active, weights, scores)
+        loss = module.cross_entropy(query_ptr, target, many, scores, upstream)
+        query = np.repeat(np.arange(5), np.diff(query_ptr)).astype(np.int32)
+        total = np.bincount(query, target, minlength=5)
+        curve = module.curvatures(*columns, active, query, upstream + target, total)
+        found.append((scores, upstream, loss, module.column_sums(*columns, active, upstream), curve))
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
+    count, key = rng.integers(1, 5, len(rule)), rng.integers(0, 1 << 40, c)
+    looked_at = np.where(rule == 0, -1, rule).astype(np.int32)
+    hashes = [np.zeros(k, np.uint64), np.zeros(k, np.uint64)]
+    for module, sums in zip((kernels, reference), hashes, strict=True):
+        module.add_hashes(ptr, looked_at, count, key, sums)
+    np.testing.assert_array_equal(*hashes)
+    reached = kernels.mark_reached(columns[0], columns[1], active, c)
+    np.testing.assert_array_equal(reached, reference.mark_reached(columns[0], columns[1], active, c))
+    asked = rng.integers(0, 5, 8)
+    own = np.array([rng.integers(query_ptr[q] - 1, query_ptr[q + 1]) for q in asked])
+    own = np.where(own < query_ptr[asked], -1, own)
+    args = (query_ptr, np.round(found[0][0], 1), reached, rng.random(c) < 0.3, asked, own, np.full(8, 20))
+    for mine, theirs in zip(kernels.rank_queries(*args), reference.rank_queries(*args), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_derivatives(seed: int) -> None:
+    rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
+    columns = kernels.by_column(ptr, rule, value, k)
+    active, weights = np.arange(k), rng.normal(size=k)
+    many = rng.integers(1, 4, c).astype(np.float64)
+
+    def loss(w):
+        scores, upstream = np.zeros(c), np.empty(c)
+        solving.add_scores(*columns, active, w, scores)
+        return solving.cross_entropy(query_ptr, target, many, scores, upstream), upstream
+
+    gradient = solving.column_sums(*columns, active, loss(weights)[1])
+    query = np.repeat(np.arange(5), np.diff(query_ptr)).astype(np.int32)
+    total = np.bincount(query, target, minlength=5)
+    curve = solving.curvatures(*columns, active, query, loss(weights)[1] + target, total)
+    for i in range(k):
+        step = np.zeros(k)
+        step[i] = 1e-4
+        up, down, here = loss(weights + step)[0], loss(weights - step)[0], loss(weights)[0]
+        assert abs((up - down) / 2e-4 - gradient[i]) < 1e-6
+        assert abs((up + down - 2 * here) / 1e-8 - curve[i]) < 1e-4
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_twins_of_what_is_held(seed: int) -> None:
+    rng, query_ptr, c, k, ptr, rule, value, _ = problem(seed)
+    value = value.astype(np.float64)
+    scores = np.zeros((2, c))
+    weights, place = (
+        rng.normal(size=k),
+        rng.permutation(np.append(np.arange(k - 2), [-1, -1])).astype(np.int32),
+    )
+    for module, row in zip((kernels, reference), scores, strict=True):
+        module.score_results(ptr, rule, value, weights, row)
+    np.testing.assert_allclose(*scores, rtol=1e-12, atol=1e-12)
+    told = query_ptr, np.round(scores[0], 0), rng.random(c) < 0.2, rng.random(c)
+    for most in (1, 2, 3, 4, 5, 20):
+        many = kernels.sample_candidates(*told, most)
+        np.testing.assert_array_equal(many, reference.sample_candidates(*told, most))
+        held = np.flatnonzero(many)
+        found = [module.hold_results(ptr, rule, value, place, held) for module in (kernels, reference)]
+        for mine, theirs in zip(*found, strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+            assert mine.dtype == theirs.dtype
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_restricted_problem_has_the_same_loss(seed: int) -> None:
+    rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
+    columns = kernels.by_column(ptr, rule, value, k)
+    active, many = rng.permutation(k)[:2].astype(np.int64), rng.integers(1, 4, c).astype(np.float64)
+    told = query_ptr, target, many, np.zeros(c), *columns, active
+    for is_merged in (True, False):
+        found = solving.restricted(*told, is_merged)
+        for mine, theirs in zip(found, plain.restricted(*told, is_merged), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-12)
+        weights, losses = rng.normal(size=2), []
+        for problem_ptr, shares, stands_for, rest, *own in ((*told[:4], *columns), found):
+            scores, upstream = rest.copy(), np.empty(len(rest))
+            places = active if len(rest) == c and own[0] is columns[0] else np.arange(2)
+            solving.add_scores(*own, places, weights, scores)
+            losses.append(solving.cross_entropy(problem_ptr, shares, stands_for, scores, upstream))
+        assert losses[0] == pytest.approx(losses[1], rel=1e-12)
+
+
+def options(seed: int, nonnegative: bool):
+    """A problem with penalties and a start, as the minimisation takes it."""
+    rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
+    columns = kernels.by_column(ptr, rule, value, k)
+    told = query_ptr, target / target.sum(), rng.integers(1, 4, c).astype(np.float64), rng.normal(size=c) / 9
+    penalty = rng.choice([0.0, 0.003, 0.03], size=k)
+    return (*told, *columns, rng.normal(size=k), penalty, np.full(k, 4.0), 0.01, nonnegative)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_minimum_by_the_kernel_and_by_its_twin(seed: int, nonnegative: bool) -> None:
+    told = options(seed, nonnegative)
+    mine, passes = solving.minimised(*told, 12, 1e-9)
+    theirs, also = plain.minimised(*told, 12, 1e-9)
+    assert passes == also
+    np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("seed", range(10))
+def test_it_is_a_minimum(seed: int, nonnegative: bool) -> None:
+    """No small step of one weight makes the loss with its penalties smaller."""
+    told = options(seed, nonnegative)
+    query_ptr, target, many, rest, ptr, candidate, value, _, penalty, _, decay, _ = told
+    weights, _ = solving.minimised(*told, 1000, 0.0)
+
+    def loss(w):
+        scores, upstream = rest.copy(), np.empty(len(rest))
+        solving.add_scores(ptr, candidate, value, np.arange(len(w)), w, scores)
+        found = solving.cross_entropy(query_ptr, target, many, scores, upstream)
+        return found + penalty @ np.abs(w) + decay / 2 * w @ w
+
+    least = loss(weights)
+    assert not nonnegative or (weights >= 0).all()
+    for i in range(len(weights)):
+        for step in (-1e-3, 1e-3):
+            other = weights.copy()
+            other[i] += step
+            assert (nonnegative and other[i] < 0) or loss(other) > least - 1e-9

@@ -1,0 +1,1 @@
+"""What several tests share: graphs with known rules, oracles, random cases, programs and servers."""

@@ -1,0 +1,151 @@
+"""Explanations on a terminal: one screen, whatever the names are; for first, against last."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.explain import compare, explain
+from rnnlogic.explain.names import columns, printable, shortened, wrapped
+from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+from tests.helpers.questions import KINDS, VOCAB, questions, scorer_of
+
+LONG = [
+    "neuroreactive_substance_or_biogenic_amine_{}",
+    "http://example.org/a/very/long/path/to/some/thing/of/number/{}",
+    "名前の長い実体はここにある{}",
+    "اسم طويل جدا {}",
+    "x{}",
+    "two words {}",
+    "A" * 300 + "{}",
+]
+
+
+def dense_case(name, length=4, relations=3):
+    """A graph in which many rules reach the answer, for and against it."""
+    rng = np.random.default_rng(0)
+    facts = rng.integers(0, [9, relations, 9], size=(150, 3))
+    graph = Graph.from_triples([f for f in facts.tolist() if f != [0, 0, 1]], 9, relations)
+    bodies = {tuple(rng.integers(0, 2 * relations, rng.integers(1, length + 1)).tolist()) for _ in range(80)}
+    rules = RuleSet.from_rules(Rule(0, body) for body in sorted(bodies) if body != (0,))
+    scorer = RuleScorer(rules, rng.normal(0.3, 1, len(rules)), "log1p", 1)
+    names = tuple(name.format(i) for i in range(9)), tuple("r" + name.format(i) for i in range(relations))
+    return graph, Vocab(*names), scorer
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("length", [2, 5])
+def test_it_fits_one_screen(name, length):
+    graph, vocab, scorer = dense_case(name, length)
+    told = explain(graph, vocab, scorer, 0, 0, 1, graph)
+    other = compare(graph, vocab, scorer, 0, 0, 1, 2, graph)
+    assert len(told.contributions) > 10
+    for lines in (list(told.lines()), list(other.lines())):
+        assert len(lines) <= 24
+        assert max(map(columns, lines)) <= 80
+        assert sum("  +" in line for line in lines) >= 1  # at least one rule
+        assert any("--all" in line for line in lines)
+    assert max(map(columns, told.lines(width=60, height=20))) <= 60
+    assert len(list(told.lines(width=60, height=20))) <= 20
+    assert len(list(told.lines(everything=True))) > 24
+
+
+@given(questions(KINDS))
+def test_any_explanation_fits_one_screen(question):
+    graph, scorer, *asked = question
+    lines = list(explain(graph, VOCAB, scorer, *asked, known=graph).lines())
+    assert len(lines) <= 24
+    assert max(map(columns, lines)) <= 80
+
+
+def test_at_most_three_ideas_with_two_rules_what_speaks_against_last():
+    graph, vocab, scorer = dense_case("x{}", 2)
+    told = explain(graph, vocab, scorer, 0, 0, 1, graph)
+    lines = list(told.lines(height=99))
+    ideas = [i for i, line in enumerate(lines) if line[:4].strip().endswith("%")]
+    against = lines.index(next(line for line in lines if line.startswith("Against it (")))
+    assert len([i for i in ideas if i < against]) == 3
+    assert len([i for i in ideas if i > against]) == 1
+    for start, end in zip(ideas, [*ideas[1:], len(lines)], strict=True):
+        assert 1 <= sum(line.startswith(("      +", "      -")) for line in lines[start:end]) <= 2
+    shown = [line.split("%")[0].strip() for line in lines if "%  " in line]
+    assert shown == [f"{idea.share * 100:.0f}" for idea in (*told.ideas[:3], *first_against(told))]
+
+
+def first_against(told):
+    return [idea for idea in told.ideas if idea.contribution < 0][:1]
+
+
+def test_all_shows_every_rule_with_its_numbers():
+    graph, vocab, scorer = dense_case("x{}", 2)
+    told = explain(graph, vocab, scorer, 0, 0, 1, graph, detailed=None, limit=2)
+    text = "\n".join(told.lines(everything=True))
+    for rule in told.contributions:
+        assert f"{rule.contribution:+9.4f}  {rule.rule}\n" in text
+    for idea in told.ideas:
+        assert f"{idea.contribution:+9.4f}  {idea.sentence}" in text
+    assert "(comes back to where it was)" in text
+    assert "               ... " in text  # paths beyond the limit
+
+
+def test_rules_by_the_same_facts_are_shown_as_one():
+    vocab = Vocab(("a", "b", "c"), ("r", "s", "t"))
+    rules = ["r <- s & t", "r <- s & t & t^-1 & t", "r <- s & s^-1 & s & t"]
+    scorer = RuleScorer(RuleSet.from_text(rules, vocab), np.array([1.0, 0.5, 0.25]), "count", 1)
+    graph = Graph.from_triples([(0, 1, 2), (2, 2, 1)], 3, 3)  # s(a,c) t(c,b)
+    told = explain(graph, vocab, scorer, 0, 0, 1, graph)
+    assert [len(group) for idea in told.ideas for group in idea.groups] == [3]
+    lines = list(told.lines())
+    assert "      +1.7500  X s Z and Z t Y; 2 more rules alike" in lines
+    assert "        a -s-> c -t-> b" in lines
+    assert "more" not in lines[-1]
+    everything = "\n".join(told.lines(everything=True))
+    assert everything.count(", alike") == 2
+    assert "a -s-> c -t-> b <-t- c -t-> b (comes back to where it was)" in everything
+
+
+def test_names_cannot_steer_the_terminal():
+    graph, vocab, scorer = dense_case("\x1b[31mred\u202e\n{}", 3)
+    told = explain(graph, vocab, scorer, 0, 0, 1, graph)
+    other = compare(graph, vocab, scorer, 0, 0, 1, 2, graph)
+    for text in (str(told), "\n".join(told.lines(everything=True)), str(other)):
+        assert "\x1b" not in text
+        assert "\u202e" not in text
+        assert "\\x1b[31mred\\u202e" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("abcdef", 6, "abcdef"),
+        ("abcdefg", 6, "abc…fg"),
+        ("日本語日本語", 7, "日…語"),
+        ("abcdefgh", 5, "ab…gh"),
+    ],
+)
+def test_shortened(text, most, expected):
+    assert shortened(text, most) == expected
+    assert columns(expected) <= most
+
+
+@given(st.text(max_size=80), st.integers(20, 60))
+def test_wrapped_lines_fit_and_lose_no_short_word(text, width):
+    clean = printable(text)
+    lines = wrapped(clean, width, "- ")
+    assert all(columns(line) <= width for line in lines)
+    words = [word for word in clean.split() if columns(word) <= width - 2]
+    assert [word for line in lines for word in line.split() if word in words] or not words
+    assert lines[0].startswith("- ")
+    assert "\n" not in "".join(lines)
+
+
+def test_the_text_of_left_out_rules_is_labelled():
+    rules = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (1, 3))])
+    graph = Graph.from_triples([(0, 1, 1), (2, 1, 1), (0, 1, 2)], 5, 2)
+    told = explain(graph, VOCAB, scorer_of("plus", rules, np.ones(2), "binary"), 0, 0, 1, graph)
+    assert told.as_dict()["contributions"] == "leave-one-out"
+    assert "the score minus the score without it" in str(told)
