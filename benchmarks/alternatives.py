@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.rules.rule import relations_of
 from rnnlogic.rules.ruleset import RuleSet
 
 Body = tuple[int, ...]
@@ -31,7 +32,8 @@ class SciPyGrounder:
         """Rule id -> sparse walk counts [queries, E], for queries of one relation."""
         cache: dict[Body, Any] = {}
         return {
-            int(i): self._product(self.rules[int(i)].body, heads, cache) for i in self.rules.by_head(relation)
+            int(i): self._product(relations_of(self.rules[int(i)]), heads, cache)
+            for i in self.rules.by_head(relation)
         }
 
     def scores(
@@ -41,7 +43,7 @@ class SciPyGrounder:
         cache: dict[Body, Any] = {}
         scores = np.zeros((len(heads), self.matrices[0].shape[0]))
         for i in self.rules.by_head(relation):
-            counts = self._product(self.rules[int(i)].body, heads, cache).tocoo()
+            counts = self._product(relations_of(self.rules[int(i)]), heads, cache).tocoo()
             scores[counts.coords] += weights[i] * counts.data
         return scores
 
@@ -69,7 +71,7 @@ class TorchDenseGrounder:
         result = {}
         for i in self.rules.by_head(relation):
             counts = start
-            for step in self.rules[int(i)].body:
+            for step in relations_of(self.rules[int(i)]):
                 source, target = self.edges[step]
                 counts = torch.zeros_like(counts).index_add_(0, target, counts[source])
             result[int(i)] = counts

@@ -129,7 +129,7 @@ def fit(folder: Path, minutes: float) -> dict[str, Any]:
 
 def _place(model: Any, rule: int) -> int:
     """Place by weight of a planted rule among the rules of its relation; 0 if it is not there."""
-    from rnnlogic.rules.rule import Rule
+    from rnnlogic.rules.rule import Chain
 
     vocab, learned = model.dataset.vocab, model.learned
     name = f"r{RELATIONS + rule}"
@@ -138,7 +138,7 @@ def _place(model: Any, rule: int) -> int:
     head, *body = (vocab.relation_id(f"r{i}") for i in (RELATIONS + rule, 2 * rule, 2 * rule + 1))
     ids = learned.rules.by_head(head)
     order = ids[np.argsort(-learned.weights[ids], kind="stable")]
-    wanted = [i for i, one in enumerate(order.tolist(), 1) if learned.rules[one] == Rule(head, tuple(body))]
+    wanted = [i for i, one in enumerate(order.tolist(), 1) if learned.rules[one] == Chain(head, tuple(body))]
     return wanted[0] if wanted else 0
 
 

@@ -31,6 +31,7 @@ from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.plus.train import Optimizer, strongest
 from rnnlogic.predictors.values import RuleValues
+from rnnlogic.rules.rule import relations_of
 from rnnlogic.runs.folder import Run
 from rnnlogic.statistics.statistics import training_queries
 
@@ -117,7 +118,7 @@ def dense_counts(work: Work, queries: NDArray[np.int32]) -> Tensor:
     for i in work.learned.rules.by_head(relation):
         at = torch.zeros(work.graph.num_entities, len(queries))
         at[head, column] = 1
-        for step in work.learned.rules[int(i)].body:
+        for step in relations_of(work.learned.rules[int(i)]):
             source, target = (torch.from_numpy(side.astype(np.int64)) for side in work.graph.edges(step))
             after = torch.zeros_like(at).index_add(0, target, at[source])
             if step == relation:

@@ -24,7 +24,7 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain, Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.amie import amie_statistics
 
@@ -71,12 +71,15 @@ class WithPrior:
 
 def turned(rules: RuleSet, inverse: dict[int, int]) -> Iterator[Rule]:
     """Each rule read backwards, and each atom of its body inferred from the head and the other atoms."""
-    for head, body in rules:
-        yield Rule(inverse[head], tuple(inverse[r] for r in reversed(body)))
+    for rule in rules:
+        if not isinstance(rule, Chain):
+            continue
+        head, body = rule
+        yield Chain(inverse[head], tuple(inverse[r] for r in reversed(body)))
         for i, atom in enumerate(body):
             before, after = body[:i], body[i + 1 :]
             way = (*(inverse[r] for r in reversed(before)), head, *(inverse[r] for r in reversed(after)))
-            yield Rule(atom, way)
+            yield Chain(atom, way)
 
 
 def mrr(scorer: Scorer, model: RNNLogic) -> float:

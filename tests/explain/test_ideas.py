@@ -15,7 +15,7 @@ from rnnlogic.explain.walks import comes_back, facts_of, shown_paths
 from rnnlogic.features.chains.paths import Path
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.questions import KINDS, RELATIONS, VOCAB, questions, scorer_of
 from tests.helpers.walks import facts_of as facts_in
@@ -172,7 +172,7 @@ def test_sentences_have_the_labels_of_the_question(family, relation, text):
 
 @pytest.mark.parametrize("eta", [0.5, -0.5])
 def test_the_embedding_finds_or_doubts_and_prefers(eta):
-    scorer = scorer_of("paths", RuleSet.from_rules([Rule(0, (1,))]), np.ones(1), "binary")
+    scorer = scorer_of("paths", RuleSet.from_rules([Chain(0, (1,))]), np.ones(1), "binary")
     scorer.eta = eta
     graph = Graph.from_triples([(0, 1, 1)], 5, 2)
     told = explain(graph, VOCAB, scorer, 0, 0, 2, graph)
@@ -232,5 +232,5 @@ def test_where_a_walk_comes_back(entities, again):
 def test_a_simple_walk_is_found_among_many():
     facts = [(0, 0, i) for i in range(1, 30)] + [(i, 1, 0) for i in range(1, 29)]
     graph = Graph.from_triples([*facts, (29, 1, 30), (0, 2, 31), (30, 2, 31)], 32, 3)
-    found = shown_paths(graph, Question(0, 2, 31), Rule(2, (0, 1, 2)), 2)
+    found = shown_paths(graph, Question(0, 2, 31), Chain(2, (0, 1, 2)), 2)
     assert [path.entities for path in found] == [(0, 29, 30, 31), (0, 1, 0, 31)]

@@ -8,7 +8,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.graphs import cases
 from tests.helpers.walks import expected_counts, matrix_counts
@@ -105,7 +105,7 @@ def test_scores_are_identical_for_any_thread_count():
         [rng.integers(200, size=3000), rng.integers(5, size=3000), rng.integers(200, size=3000)], 1
     )
     graph = Graph.from_triples(triples, 200, 5)
-    rules = RuleSet.from_rules(Rule(0, tuple(body)) for body in rng.integers(10, size=(40, 3)).tolist())
+    rules = RuleSet.from_rules(Chain(0, tuple(body)) for body in rng.integers(10, size=(40, 3)).tolist())
     weights, heads = rng.normal(size=len(rules)), rng.integers(200, size=500)
     dense = np.full((3, len(heads), 200), -np.inf)
     for found, threads in zip(dense, (1, 2, 5), strict=True):
@@ -125,7 +125,7 @@ def complete_bipartite(width, steps):
 @pytest.mark.parametrize(("width", "steps", "dtype"), [(10, 3, np.int32), (200, 6, np.int64)])
 def test_counts_grow_to_64_bits_where_needed(width, steps, dtype):
     grounder = Grounder(
-        complete_bipartite(width, steps), RuleSet.from_rules([Rule(0, (0,) * steps)]), threads=1
+        complete_bipartite(width, steps), RuleSet.from_rules([Chain(0, (0,) * steps)]), threads=1
     )
     (grounding,) = grounder.ground([0], 0)
     assert grounding.count.dtype == dtype
@@ -133,25 +133,25 @@ def test_counts_grow_to_64_bits_where_needed(width, steps, dtype):
 
 
 def test_counts_beyond_64_bits_are_refused_not_wrapped():
-    rules = RuleSet.from_rules([Rule(0, (0, 1) * 12)])
+    rules = RuleSet.from_rules([Chain(0, (0, 1) * 12)])
     with pytest.raises(RNNLogicError, match=r"more than 2\^62"):
         list(Grounder(complete_bipartite(40, 1), rules, threads=1).ground([0], 0))
 
 
 def test_possible_but_absent_overflow_is_counted_exactly():
     graph = complete_bipartite(40, 1)  # entity 80 would be lonely; heads of layer 1 have no outgoing step
-    grounder = Grounder(graph, RuleSet.from_rules([Rule(0, (0, 1) * 12)]), threads=1)
+    grounder = Grounder(graph, RuleSet.from_rules([Chain(0, (0, 1) * 12)]), threads=1)
     assert found_counts(grounder.ground([45], 0)) == {}
 
 
 def test_rules_of_another_vocabulary_are_refused():
     with pytest.raises(RNNLogicError, match="relation id 9"):
-        Grounder(complete_bipartite(2, 1), RuleSet.from_rules([Rule(0, (9,))]))
+        Grounder(complete_bipartite(2, 1), RuleSet.from_rules([Chain(0, (9,))]))
 
 
 def test_heads_outside_the_graph_are_refused():
     with pytest.raises(ValueError, match="heads must lie"):
-        list(Grounder(complete_bipartite(2, 1), RuleSet.from_rules([Rule(0, (1,))])).ground([99], 0))
+        list(Grounder(complete_bipartite(2, 1), RuleSet.from_rules([Chain(0, (1,))])).ground([99], 0))
 
 
 def test_equal_counts_give_equal_scores_to_the_last_bit():
@@ -160,7 +160,7 @@ def test_equal_counts_give_equal_scores_to_the_last_bit():
         [rng.integers(60, size=1500), rng.integers(4, size=1500), rng.integers(60, size=1500)], 1
     )
     graph = Graph.from_triples(triples, 60, 4)
-    rules = RuleSet.from_rules(Rule(0, tuple(body)) for body in rng.integers(8, size=(12, 1)).tolist())
+    rules = RuleSet.from_rules(Chain(0, tuple(body)) for body in rng.integers(8, size=(12, 1)).tolist())
     scorer = RuleScorer(rules, rng.normal(size=len(rules)), threads=1)
     heads = np.arange(60, dtype=np.int32)
     scores = scorer.score(graph, heads, np.zeros(60, np.int32))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.features.chains.paths import Path, PathList, paths
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 
 
 def count_paths(graph, head, body, tail, hidden=None):
@@ -56,7 +56,7 @@ def test_limit_gives_the_first_walks_and_the_full_total(question, limit):
     facts, num_entities, num_relations, head, body, tail, hidden = question
     graph = Graph.from_triples(facts, num_entities, num_relations)
     whole = paths(graph, head, body, tail, limit=None, hidden=hidden)
-    part = paths(graph, head, Rule(0, body), tail, limit=limit, hidden=hidden)
+    part = paths(graph, head, Chain(0, body), tail, limit=limit, hidden=hidden)
     assert part == PathList(whole.total, whole.paths[:limit])
 
 

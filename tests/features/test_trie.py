@@ -5,14 +5,14 @@ from hypothesis import strategies as st
 
 from rnnlogic.features.chains.reference import bodies_of
 from rnnlogic.features.chains.trie import build_trie
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 bodies = st.lists(st.lists(st.integers(0, 3), max_size=4).map(tuple), unique=True, max_size=20)
 
 
 def steps_of(given_bodies):
-    return RuleSet.from_rules(Rule(0, body) for body in given_bodies).steps(np.arange(len(given_bodies)))
+    return RuleSet.from_rules(Chain(0, body) for body in given_bodies).steps(np.arange(len(given_bodies)))
 
 
 @given(bodies)

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rnnlogic.rules.constants import CONSTANT, constants_of, has_constants
+from rnnlogic.rules.evidence import IDS, is_evidence
 
 import rnnlogic as rl
 from rnnlogic.base.budget import UNLIMITED, Budget
@@ -22,10 +24,8 @@ from rnnlogic.fit.given import NOTHING_GIVEN, Edits, edits_of
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.predictors.base import Task, predictor_class
-from rnnlogic.rules.constants import CONSTANT, constants_of, has_constants
-from rnnlogic.rules.evidence import IDS, is_evidence
-from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.family import family, family_facts, tiny_config

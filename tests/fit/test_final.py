@@ -7,14 +7,14 @@ from rnnlogic.fit.em import LEAST, numbers_of_rules
 from rnnlogic.fit.final import pooled_rules
 from rnnlogic.fit.learn import learn
 from rnnlogic.fit.result import MemoryStore
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 from tests.helpers.family import family, tiny_config
 
 
 def test_the_most_selected_rules_of_each_round_are_pooled():
-    first = [Rule(0, (1,)), Rule(0, (2,)), Rule(0, (3,)), Rule(1, (0,))]
-    second = [Rule(0, (4,)), Rule(0, (2,)), Rule(0, (5,))]
+    first = [Chain(0, (1,)), Chain(0, (2,)), Chain(0, (3,)), Chain(1, (0,))]
+    second = [Chain(0, (4,)), Chain(0, (2,)), Chain(0, (5,))]
     store = MemoryStore()
     for number, (rules, shares) in enumerate([(first, [0.1, 0.6, 0.3, 1.0]), (second, [0.5, 0.4, 0.1])], 1):
         saved = pack_rules(RuleSet.from_rules(rules)) | {"selections": np.array(shares)}

@@ -15,7 +15,7 @@ from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Chain, format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import random_embedding
 from tests.helpers.family import family, tiny_settings
@@ -26,7 +26,7 @@ ODD = "married <- grandparent & grandparent^-1 & married"  # a rule that beams o
 UNLIKELY = "grandparent <- married^-1 & married"
 BANNED = ("grandparent <- parent & parent", "* <- married & ...")
 VOCAB = Vocab(("e",), ("r", "s"))
-rules = st.builds(Rule, st.integers(0, 3), st.lists(st.integers(0, 3), min_size=2, max_size=3).map(tuple))
+rules = st.builds(Chain, st.integers(0, 3), st.lists(st.integers(0, 3), min_size=2, max_size=3).map(tuple))
 
 
 def changed(**values) -> Config:
@@ -45,7 +45,7 @@ def test_pinned_rules_are_added_once_and_banned_given_ones_are_not(found, wanted
     edits = edits_of(Config(banned=tuple(banned)), GivenRules(RuleSet.from_rules(wanted)), VOCAB)
     beam = RuleSet.from_rules(found)
     both, log_prob = edits.with_pinned(beam, np.zeros(len(beam)), lambda rules: -rules.lengths.astype(float))
-    backwards = {Rule((r.head + 2) % 4, tuple((s + 2) % 4 for s in r.body[::-1])) for r in unwanted}
+    backwards = {Chain((r.head + 2) % 4, tuple((s + 2) % 4 for s in r.body[::-1])) for r in unwanted}
     allowed = [rule for rule in wanted if rule not in backwards | set(unwanted)]
     assert list(both) == list(dict.fromkeys([*found, *allowed]))
     assert log_prob.tolist() == [0.0] * len(beam) + [-len(rule.body) for rule in both[len(beam) :]]

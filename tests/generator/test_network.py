@@ -12,7 +12,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.generator import network as generator_module
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 SIZES = [(2, 1), (4, 1), (2, 3), (3, 2), (4, 3)]
@@ -37,7 +37,7 @@ def tiny(num_relations, max_length, seed=0):
 
 def all_rules(num_relations, max_length):
     return [
-        Rule(head, body)
+        Chain(head, body)
         for head in range(num_relations)
         for length in range(1, max_length + 1)
         for body in product(range(num_relations), repeat=length)
@@ -98,15 +98,15 @@ def test_log_prob_does_not_depend_on_company_or_chunks(rules, number, chunk):
 
 def test_rules_that_say_nothing_are_impossible():
     for max_length in (1, 3):
-        rules = RuleSet.from_rules([Rule(1, (1,)), Rule(0, (1,)), Rule(1, ())])
+        rules = RuleSet.from_rules([Chain(1, (1,)), Chain(0, (1,)), Chain(1, ())])
         assert np.isneginf(tiny(4, max_length).log_probs(rules)).tolist() == [True, False, True]
 
 
 def test_rules_out_of_range_are_refused():
     net = tiny(3, 2)
     with pytest.raises(ValueError, match="maximum length 2"):
-        net.log_prob(RuleSet.from_rules([Rule(0, (1, 1, 1))]))
-    for rule in (Rule(3, (1,)), Rule(0, (1, 3))):
+        net.log_prob(RuleSet.from_rules([Chain(0, (1, 1, 1))]))
+    for rule in (Chain(3, (1,)), Chain(0, (1, 3))):
         with pytest.raises(ValueError, match=r"outside 0\.\.2"):
             net.log_prob(RuleSet.from_rules([rule]))
     with pytest.raises(ValueError, match="at least 1"):
@@ -194,7 +194,7 @@ def test_beam_keeps_the_best_beginnings_only():
     for rule in net.beam(range(5), 10, width=1).rules:
         for length in range(len(rule.body)):
             bodies = ((*rule.body[:length], token) for token in range(5))
-            steps = [factors(net, Rule(rule.head, body))[length] for body in bodies]
+            steps = [factors(net, Chain(rule.head, body))[length] for body in bodies]
             assert rule.body[length] == int(np.argmax(steps))
 
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.prefixes import PrefixTree
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 BODY = st.lists(st.integers(0, 5), min_size=1, max_size=3).map(tuple)
 RULES = st.sets(st.tuples(st.integers(0, 5), BODY), min_size=1, max_size=30).map(
-    lambda pairs: RuleSet.from_rules(Rule(*pair) for pair in pairs).without_trivial()
+    lambda pairs: RuleSet.from_rules(Chain(*pair) for pair in pairs).without_trivial()
 )
 
 
@@ -42,14 +42,14 @@ def test_all_beginnings_together_are_the_weighted_log_likelihood(rules, seed):
 
 def some_rules():
     bodies = [(1,), (1, 2), (1, 2, 3), (1, 2, 4), (3, 3, 3), (3, 3, 1)]
-    return RuleSet.from_rules(Rule(head, body) for head in (0, 5) for body in bodies)
+    return RuleSet.from_rules(Chain(head, body) for head in (0, 5) for body in bodies)
 
 
 def test_a_drawn_rule_teaches_what_may_follow_each_of_its_beginnings():
     rules = some_rules()
     shares = np.tile([1.0, 2, 3, 5, 7, 11], 2)
     tree = tree_of(net_of_six(), rules, shares)
-    drawn = np.array([rules.index(Rule(5, (1, 2, 4)))])
+    drawn = np.array([rules.index(Chain(5, (1, 2, 4)))])
     levels = tree.levels(drawn, np.array([0.5], np.float32))
     found = [
         dict(zip(level.token.tolist(), (level.share * 2).tolist(), strict=True)) for level in levels

@@ -8,11 +8,11 @@ import torch
 
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.train import fit_generator
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 BODIES = [(1,), (2, 3), (3, 2), (1, 1, 2), (3, 1, 0)]
-RULES = RuleSet.from_rules(Rule(head, body) for head in (0, 2) for body in BODIES)
+RULES = RuleSet.from_rules(Chain(head, body) for head in (0, 2) for body in BODIES)
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -56,7 +56,7 @@ def test_probabilities_approach_the_shares_of_the_weights(batch_size):
 
 @pytest.mark.parametrize(("per_relation", "share"), [(True, 0.5), (False, 0.01)])
 def test_relations_count_alike_or_by_their_weights(per_relation, share):
-    rules = RuleSet.from_rules([Rule(0, (1,)), Rule(2, (1, 3)), Rule(2, (3,))])
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(2, (1, 3)), Chain(2, (3,))])
     net = small()
     losses = -net.log_probs(rules)
     result = fit(net, rules, [1.0, 66, 33], steps=1, per_relation=per_relation)
@@ -109,12 +109,12 @@ def test_progress_and_the_falling_rate():
 @pytest.mark.parametrize(
     ("rules", "weights"),
     [
-        ([Rule(0, (1,))], [1.0, 2.0]),
-        ([Rule(0, (1,))], [-1.0]),
-        ([Rule(0, (1,))], [np.nan]),
-        ([Rule(0, (1,))], [0.0]),
-        ([Rule(0, (0,))], [1.0]),
-        ([Rule(0, ())], [1.0]),
+        ([Chain(0, (1,))], [1.0, 2.0]),
+        ([Chain(0, (1,))], [-1.0]),
+        ([Chain(0, (1,))], [np.nan]),
+        ([Chain(0, (1,))], [0.0]),
+        ([Chain(0, (0,))], [1.0]),
+        ([Chain(0, ())], [1.0]),
     ],
 )
 def test_what_cannot_be_learned_is_refused(rules, weights):

@@ -11,7 +11,7 @@ from rnnlogic.calibrate.reliability import Reliability
 from rnnlogic.calibrate.standing import FEATURES, LIMIT, WIDTH
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -22,7 +22,7 @@ def random_case(seed: int, num_entities=7, num_relations=2, facts=14, rules=10):
     graph = Graph.from_triples(triples, num_entities, num_relations)
     heads = [0, 2, 3] if seed % 2 else [0, 1, 2, 3]
     bodies = [tuple(rng.integers(0, 4, rng.integers(1, 4)).tolist()) for _ in range(rules)]
-    rule_set = RuleSet.from_rules(Rule(int(rng.choice(heads)), body) for body in bodies)
+    rule_set = RuleSet.from_rules(Chain(int(rng.choice(heads)), body) for body in bodies)
     return graph, RuleScorer(rule_set, rng.normal(size=len(rule_set)), "log1p", threads=1)
 
 

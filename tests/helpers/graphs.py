@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 ENTITIES, RELATIONS = 7, 2  # the last entity never has an edge
@@ -34,7 +34,7 @@ class Case:
 entities = st.integers(0, ENTITIES - 2)
 facts = st.tuples(entities, st.integers(0, RELATIONS - 1), entities)
 relation_ids = st.integers(0, 2 * RELATIONS - 1)
-rules = st.builds(Rule, relation_ids, st.lists(relation_ids, max_size=4).map(tuple))
+rules = st.builds(Chain, relation_ids, st.lists(relation_ids, max_size=4).map(tuple))
 
 
 @st.composite

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 NAMES = [
@@ -51,4 +51,4 @@ def vocabularies(draw, names=any_names):
 def rule_sets(draw, vocab, min_length=0):
     relations = st.integers(0, 2 * vocab.num_relations - 1)
     bodies = st.lists(relations, min_size=min_length, max_size=4).map(tuple)
-    return RuleSet.from_rules(draw(st.lists(st.builds(Rule, relations, bodies), max_size=8)))
+    return RuleSet.from_rules(draw(st.lists(st.builds(Chain, relations, bodies), max_size=8)))

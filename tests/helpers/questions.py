@@ -13,7 +13,7 @@ from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.plus.parameters import PlusParameters
 from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.predictors.values import RuleValues
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import random_embedding
 
@@ -34,7 +34,7 @@ def questions(draw, kinds=("rules",)):
     if draw(st.booleans()):
         head, asked = tail, asked + RELATIONS
     bodies = draw(st.lists(st.lists(any_relation, min_size=1, max_size=3).map(tuple), min_size=1, max_size=6))
-    rules = RuleSet.from_rules(Rule(asked, body) for body in bodies)
+    rules = RuleSet.from_rules(Chain(asked, body) for body in bodies)
     weights = np.array(
         draw(st.lists(st.floats(-3, 3, allow_subnormal=False), min_size=len(rules), max_size=len(rules)))
     )

@@ -3,11 +3,11 @@
 from collections import Counter
 
 import pytest
+from rnnlogic.rules.constants import NONE, Constants, constants_of
 
 from rnnlogic.mining.constants import mine_constants
-from rnnlogic.rules.constants import NONE, Constants, constants_of
-from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.parse import parse_pattern
+from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import mirrored
 from tests.helpers.family import family
 from tests.helpers.walks import facts_of

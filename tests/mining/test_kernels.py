@@ -8,7 +8,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
 from rnnlogic.mining import kernels, reference
 from rnnlogic.mining.search import edges_by_entity
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.graphs import ENTITIES, cases
 
@@ -69,7 +69,7 @@ def test_count_hits(case):
 @settings(max_examples=60)
 @given(case=cases())
 def test_add_matches(case):
-    bodies = RuleSet.from_rules(Rule(0, body) for body in sorted({rule.body for rule in case.rules}))
+    bodies = RuleSet.from_rules(Chain(0, body) for body in sorted({rule.body for rule in case.rules}))
     rule_head = np.tile(np.arange(4, dtype=np.int32), len(bodies))  # every body with every head
     rule_ptr = np.arange(0, len(rule_head) + 1, 4)
     for part in Grounder(case.graph, bodies, 1).ground(np.arange(ENTITIES), 0):

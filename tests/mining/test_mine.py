@@ -10,7 +10,7 @@ from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import rule_statistics, training_queries
 from tests.helpers.family import family, write_family
@@ -21,7 +21,7 @@ SETTINGS = MineSettings(keep=5, smoothing=10, queries_per_relation=20)
 
 
 def test_best_per_head():
-    rules = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (2,)), Rule(1, (2,)), Rule(0, (3,))])
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (2,)), Chain(1, (2,)), Chain(0, (3,))])
     assert best_per_head(rules, np.array([0.1, 0.5, 0.2, 0.3]), 2).tolist() == [1, 3, 2]
     assert len(best_per_head(RuleSet.from_rules([]), np.zeros(0), 2)) == 0
 

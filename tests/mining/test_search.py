@@ -15,7 +15,7 @@ from rnnlogic.mining import search
 from rnnlogic.mining.search import edges_by_entity, find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.walks import facts_of, walks
 
@@ -32,7 +32,7 @@ def expected_counts(graph, max_length):
         for length in range(1, max_length + 1):
             for body in itertools.product(range(2 * RELATIONS), repeat=length):
                 if body != (r,) and any(walk[-1] == t for walk in walks(left, h, body)):
-                    result[Rule(r, body)] = result.get(Rule(r, body), 0) + 1
+                    result[Chain(r, body)] = result.get(Chain(r, body), 0) + 1
     return result
 
 

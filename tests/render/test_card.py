@@ -12,7 +12,7 @@ from rnnlogic.fit.result import FRONTIER, Learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.render.card import run_card
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import family, given_rules, tiny_config
@@ -124,7 +124,7 @@ class Reader(HTMLParser):
 
 def test_names_of_the_data_are_shown_and_never_acted_upon():
     data = load_dataset([(f"a{i}", NASTY, f"a{i + 1}") for i in range(9)], name=NASTY, ratios=(80, 10, 10))
-    given = RuleSet.from_rules([Rule(0, (1,))])
+    given = RuleSet.from_rules([Chain(0, (1,))])
     learned = Learned(RuleScorer(given, np.ones(1), "log1p"), np.zeros(1), np.ones(1, np.int64), np.ones(1))
     card = run_card(RNNLogic()._take(data, tiny_config(), learned))
     reader = Reader()

@@ -10,7 +10,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explain import compare, explain
 from rnnlogic.explain.names import columns, printable, shortened, wrapped
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.questions import KINDS, VOCAB, questions, scorer_of
 
@@ -31,7 +31,7 @@ def dense_case(name, length=4, relations=3):
     facts = rng.integers(0, [9, relations, 9], size=(150, 3))
     graph = Graph.from_triples([f for f in facts.tolist() if f != [0, 0, 1]], 9, relations)
     bodies = {tuple(rng.integers(0, 2 * relations, rng.integers(1, length + 1)).tolist()) for _ in range(80)}
-    rules = RuleSet.from_rules(Rule(0, body) for body in sorted(bodies) if body != (0,))
+    rules = RuleSet.from_rules(Chain(0, body) for body in sorted(bodies) if body != (0,))
     scorer = RuleScorer(rules, rng.normal(0.3, 1, len(rules)), "log1p", 1)
     names = tuple(name.format(i) for i in range(9)), tuple("r" + name.format(i) for i in range(relations))
     return graph, Vocab(*names), scorer
@@ -144,7 +144,7 @@ def test_wrapped_lines_fit_and_lose_no_short_word(text, width):
 
 
 def test_the_text_of_left_out_rules_is_labelled():
-    rules = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (1, 3))])
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (1, 3))])
     graph = Graph.from_triples([(0, 1, 1), (2, 1, 1), (0, 1, 2)], 5, 2)
     told = explain(graph, VOCAB, scorer_of("plus", rules, np.ones(2), "binary"), 0, 0, 1, graph)
     assert told.as_dict()["contributions"] == "leave-one-out"

@@ -10,32 +10,32 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.parse import Wild, parse_pattern, parse_rule
 from rnnlogic.rules.patterns import Banned, is_open, matches, mirror_image, parse_pinned
-from rnnlogic.rules.parse import parse_pattern, parse_rule
-from rnnlogic.rules.rule import Rule, format_rule, mirrored
+from rnnlogic.rules.rule import Chain, format_rule, mirrored
 from rnnlogic.rules.ruleset import RuleSet
 
 VOCAB = Vocab(("a",), ("treats", "causes", "is a", "..."))
 R = VOCAB.num_relations
 relations = st.integers(0, 2 * R - 1)
-rules = st.builds(Rule, relations, st.lists(relations, max_size=4).map(tuple))
-steps = st.one_of(relations, st.just(ANY), st.just(GAP))
-patterns = st.builds(Rule, st.one_of(relations, st.just(ANY)), st.lists(steps, max_size=4).map(tuple))
+rules = st.builds(Chain, relations, st.lists(relations, max_size=4).map(tuple))
+steps = st.one_of(relations, st.just(Wild.ANY), st.just(Wild.GAP))
+patterns = st.builds(Chain, st.one_of(relations, st.just(Wild.ANY)), st.lists(steps, max_size=4).map(tuple))
 
 
-def as_letters(rule: Rule) -> str:
+def as_letters(rule: Chain) -> str:
     return "".join(string.ascii_letters[relation] for relation in (rule.head, *rule.body))
 
 
-def as_expression(pattern: Rule) -> str:
+def as_expression(pattern: Chain) -> str:
     return "".join(
-        {ANY: ".", GAP: ".*"}.get(step) or string.ascii_letters[step]
+        {Wild.ANY: ".", Wild.GAP: ".*"}.get(step) or string.ascii_letters[step]
         for step in (pattern.head, *pattern.body)
     )
 
 
-def backwards(rule: Rule) -> Rule:
-    return Rule((rule.head + R) % (2 * R), tuple((step + R) % (2 * R) for step in rule.body[::-1]))
+def backwards(rule: Chain) -> Chain:
+    return Chain((rule.head + R) % (2 * R), tuple((step + R) % (2 * R) for step in rule.body[::-1]))
 
 
 @given(patterns, st.lists(rules))
@@ -75,15 +75,15 @@ def test_a_rule_is_a_pattern_of_itself_alone(rule):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("treats(X,Y) <- *(X,A) & causes(A,Y)", Rule(0, (ANY, 1))),
-        ("treats(X,Y) <- causes(Z,X) & *(Y,Z)", Rule(0, (1 + R, ANY))),
-        ("treats <- * & causes", Rule(0, (ANY, 1))),
-        ("* <- causes & ...", Rule(ANY, (1, GAP))),
-        ("*(X,Y) <- causes(X,Y)", Rule(ANY, (1,))),
-        ("*^-1 <- ... & causes^-1, ...", Rule(ANY, (GAP, 1 + R, GAP))),
-        ("treats(X,Y) <- ...", Rule(0, (GAP,))),
-        ('"is a" <- "..." & *  # any', Rule(2, (3, ANY))),
-        ("treats^-1 <- true", Rule(0 + R, ())),
+        ("treats(X,Y) <- *(X,A) & causes(A,Y)", Chain(0, (Wild.ANY, 1))),
+        ("treats(X,Y) <- causes(Z,X) & *(Y,Z)", Chain(0, (1 + R, Wild.ANY))),
+        ("treats <- * & causes", Chain(0, (Wild.ANY, 1))),
+        ("* <- causes & ...", Chain(Wild.ANY, (1, Wild.GAP))),
+        ("*(X,Y) <- causes(X,Y)", Chain(Wild.ANY, (1,))),
+        ("*^-1 <- ... & causes^-1, ...", Chain(Wild.ANY, (Wild.GAP, 1 + R, Wild.GAP))),
+        ("treats(X,Y) <- ...", Chain(0, (Wild.GAP,))),
+        ('"is a" <- "..." & *  # any', Chain(2, (3, Wild.ANY))),
+        ("treats^-1 <- true", Chain(0 + R, ())),
     ],
 )
 def test_patterns_are_read(text, expected):
@@ -119,7 +119,7 @@ def test_a_pinned_rule_is_one_rule():
 def test_rules_have_neither_stars_nor_dots():
     with pytest.raises(RuleError, match="expected a relation name, found '\\*'"):
         parse_rule("treats <- *", VOCAB)
-    assert parse_rule("treats <- ...", VOCAB) == Rule(0, (3,))
+    assert parse_rule("treats <- ...", VOCAB) == Chain(0, (3,))
 
 
 def test_heads_without_any_rule_left():

@@ -9,6 +9,7 @@ import pyoxigraph
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rnnlogic.rules.constants import Constants, constants_of
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.dataset import load_dataset
@@ -20,13 +21,12 @@ from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.constants import Constants, constants_of
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS
 from rnnlogic.rules.programs.cypher import cypher_name
 from rnnlogic.rules.programs.logic import clingo_string, prolog_atom
 from rnnlogic.rules.programs.sparql import iri, log1p_bindings
 from rnnlogic.rules.programs.sql import sql_string
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.calibration import random_level
@@ -118,8 +118,8 @@ def test_names_that_hurt(language):
     vocab, n = Vocab(names, names), len(names)
     ring = [(i, i, (i + 1) % n) for i in range(n)] + [(i, (i + 1) % n, (i + 5) % n) for i in range(n)]
     graph = Graph.from_triples(ring, n, n)
-    forwards = [Rule(i, (i, (i + 1) % n)) for i in range(n)]
-    backwards = [Rule(i + n, ((i + 1) % n + n, i + n)) for i in range(n)]
+    forwards = [Chain(i, (i, (i + 1) % n)) for i in range(n)]
+    backwards = [Chain(i + n, ((i + 1) % n + n, i + n)) for i in range(n)]
     rules = RuleSet.from_rules(forwards + backwards)
     ours = expected(graph, rules, vocab)
     assert {rule for rule, *_ in ours} == {*range(1, 2 * n + 1)}
@@ -133,7 +133,7 @@ def stated(umls):
     lengths, at_head = mined.lengths, mined.body[mined.body_ptr[:-1]] < 0
     groups = [(lengths == n) & (at_head == side) for n in (2, 3) for side in (False, True)]
     picked = [mined[int(i)] for group in groups for i in np.flatnonzero(group)[[0, -1]]]
-    return RuleSet.from_rules([*picked[:4], Rule(0, (1,)), *picked[4:]])
+    return RuleSet.from_rules([*picked[:4], Chain(0, (1,)), *picked[4:]])
 
 
 @every_engine
@@ -154,7 +154,7 @@ def test_entities_of_names_that_hurt(language):
     vocab, n = Vocab(names, ("r", "s")), len(names)
     graph = Graph.from_triples([(i, 0, (i + 1) % n) for i in range(n)], n, 2)
     told = [Constants(i % 2 == 0, i, (i + 3) % n, 0 if i % 3 else 2) for i in range(n)]
-    rules = RuleSet.from_rules(Rule(1 + 2 * (i % 2), one.body) for i, one in enumerate(told))
+    rules = RuleSet.from_rules(Chain(1 + 2 * (i % 2), one.body) for i, one in enumerate(told))
     ours = expected(graph, rules, vocab)
     assert {rule for rule, *_ in ours} == {*range(1, n + 1)}
     assert run(language, graph, rules, vocab) == ours
@@ -164,7 +164,7 @@ def test_entities_of_names_that_hurt(language):
 def test_a_ranking_by_chains_and_rules_with_constants(language, umls):
     graph, vocab = umls.graph("train"), umls.vocab
     mined, relation = mine_constants(graph, 20), vocab.relation_id("affects^-1")
-    rules = RuleSet.from_rules([Rule(relation, (0,)), *mined[mined.by_head(relation)]])
+    rules = RuleSet.from_rules([Chain(relation, (0,)), *mined[mined.by_head(relation)]])
     heads = {constants_of(rule.body).constant for rule in rules if rule.body[0] < 0}
     weights = np.random.default_rng(1).normal(size=len(rules))
     scorer, level = RuleScorer(rules, weights, "log1p", threads=1), random_level(0, vocab.num_relations)
@@ -212,7 +212,7 @@ def test_a_ranking_for_all_heads_at_once(language):
     vocab = Vocab(("a", "b", "c"), ("r", "s"))
     triples = np.array([(0, 0, 1), (1, 0, 2), (0, 1, 2)])
     table = RuleTable(
-        RuleSet.from_rules([Rule(1, (0, 0)), Rule(1, (0,)), Rule(0, (1,))]), {"weight": [2.0, 1e-5, 9.0]}
+        RuleSet.from_rules([Chain(1, (0, 0)), Chain(1, (0,)), Chain(0, (1,))]), {"weight": [2.0, 1e-5, 9.0]}
     )
     query = RANKINGS[language](table, vocab, 1, "count")
     got = ranking(language, query, FACTS[language.split("-")[0]](triples, vocab))
@@ -231,7 +231,7 @@ def test_the_logarithm_that_sparql_lacks(counts):
 @pytest.mark.parametrize("update", [False, True])
 def test_predicted_facts_as_a_graph_do_not_depend_on_one_another(update):
     vocab = Vocab(("a", "b"), ("r", "s", "t"))
-    rules = RuleTable(RuleSet.from_rules([Rule(1, (0,)), Rule(2, (1,)), Rule(5, (3,))]))
+    rules = RuleTable(RuleSet.from_rules([Chain(1, (0,)), Chain(2, (1,)), Chain(5, (3,))]))
     facts = FACTS["sparql"](np.array([(0, 0, 1)]), vocab)
     store = rdf_store(facts)
     if update:
@@ -245,7 +245,7 @@ def test_predicted_facts_as_a_graph_do_not_depend_on_one_another(update):
 
 def test_programs_are_readable():
     vocab = Vocab(("Ann", "Bob"), ("friend", "co-occurs with"))
-    table = RuleTable(RuleSet.from_rules([Rule(3, (0, 3))]), {"weight": [0.25]})
+    table = RuleTable(RuleSet.from_rules([Chain(3, (0, 3))]), {"weight": [0.25]})
     assert PROGRAMS["prolog"](table, vocab).splitlines()[2:] == [
         '% 1: "co-occurs with"^-1(X,Y) <- friend(X,Z) & "co-occurs with"(Y,Z)  weight 0.25',
         "rule(1, Y, 'co-occurs with', X) :- fact(X, friend, Z), fact(Y, 'co-occurs with', Z).",
@@ -273,12 +273,12 @@ def test_quoted_names_are_read_back(name):
 @every_engine
 def test_rules_without_a_body_are_refused(language):
     with pytest.raises(RuleError, match=r"r\(X,X\) <- true: a rule without a body"):
-        PROGRAMS[language](RuleTable(RuleSet.from_rules([Rule(0, ())])), Vocab((), ("r",)))
+        PROGRAMS[language](RuleTable(RuleSet.from_rules([Chain(0, ())])), Vocab((), ("r",)))
 
 
 def test_rankings_need_rules_and_weights():
     vocab = Vocab((), ("r", "s"))
-    table = RuleTable(RuleSet.from_rules([Rule(0, (1,))]))
+    table = RuleTable(RuleSet.from_rules([Chain(0, (1,))]))
     for query in RANKINGS.values():
         with pytest.raises(RuleError, match="needs rules with weights"):
             query(table, vocab, 0)
@@ -291,7 +291,7 @@ def test_rankings_need_rules_and_weights():
 @pytest.mark.parametrize("language", PROGRAMS)
 def test_labels_are_shown_in_comments_of_one_line(language):
     labels = {"p": "is a part of\nDROP TABLE facts"}
-    table = RuleTable(RuleSet.from_rules([Rule(1, (0, 0))]), {"weight": [0.5]})
+    table = RuleTable(RuleSet.from_rules([Chain(1, (0, 0))]), {"weight": [0.5]})
     plain = PROGRAMS[language](table, Vocab(("a",), ("p", "q")))
     text = PROGRAMS[language](table, Vocab(("a",), ("p", "q"), relation_labels=labels))
     changed = [line for line in text.splitlines() if line not in plain.splitlines()]

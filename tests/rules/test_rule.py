@@ -3,12 +3,12 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rnnlogic.rules.constants import NONE, Constants, constants_of
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import NONE, Constants, constants_of
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.rules.rule import Rule, format_rule, mirrored
+from rnnlogic.rules.rule import Chain, format_rule, mirrored
 
 FRIEND, HOBBY, LIVES = 0, 1, 2
 FRIEND_INV, HOBBY_INV, LIVES_INV = 3, 4, 5
@@ -27,20 +27,20 @@ relation_names = st.lists(st.sampled_from(NASTY) | st.text(max_size=8), min_size
 def vocab_and_rule(draw):
     vocab = Vocab((), tuple(draw(relation_names)))
     relations = st.integers(0, 2 * vocab.num_relations - 1)
-    return vocab, Rule(draw(relations), tuple(draw(st.lists(relations, max_size=5))))
+    return vocab, Chain(draw(relations), tuple(draw(st.lists(relations, max_size=5))))
 
 
 @pytest.mark.parametrize(
     ("rule", "long", "short"),
     [
-        (Rule(HOBBY, (FRIEND, HOBBY)), "hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)", "hobby <- friend & hobby"),
-        (Rule(FRIEND, (FRIEND_INV,)), "friend(X,Y) <- friend(Y,X)", "friend <- friend^-1"),
+        (Chain(HOBBY, (FRIEND, HOBBY)), "hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)", "hobby <- friend & hobby"),
+        (Chain(FRIEND, (FRIEND_INV,)), "friend(X,Y) <- friend(Y,X)", "friend <- friend^-1"),
         (
-            Rule(HOBBY_INV, (HOBBY_INV, LIVES, LIVES_INV)),
+            Chain(HOBBY_INV, (HOBBY_INV, LIVES, LIVES_INV)),
             'hobby^-1(X,Y) <- hobby(Z1,X) & "lives in"(Z1,Z2) & "lives in"(Y,Z2)',
             'hobby^-1 <- hobby^-1 & "lives in" & "lives in"^-1',
         ),
-        (Rule(FRIEND, ()), "friend(X,X) <- true", "friend <- true"),
+        (Chain(FRIEND, ()), "friend(X,X) <- true", "friend <- true"),
     ],
 )
 def test_canonical_text(rule, long, short):
@@ -64,7 +64,7 @@ PEOPLE = Vocab(("ann", "X", "new york", "a"), ("speaks", "lives in"), entity_lab
     ],
 )
 def test_rules_with_constants_as_text(told, text):
-    rule = Rule(0, told.body)
+    rule = Chain(0, told.body)
     assert constants_of(rule.body) == told
     assert format_rule(rule, PEOPLE) == format_rule(rule, PEOPLE, style="short") == text
     assert parse_rule(text, PEOPLE) == rule
@@ -76,7 +76,7 @@ def test_rules_with_constants_as_text(told, text):
 
 
 def test_other_ways_to_write_rules_with_constants():
-    expected = Rule(0, Constants(False, 3, 0, 1).body)
+    expected = Chain(0, Constants(False, 3, 0, 1).body)
     for text in ('speaks(V1,Ayo) <- "lives in"(V1,ann)', 'speaks(A,"a") :- "lives in"^-1("ann",A)'):
         assert parse_rule(text, PEOPLE) == expected
     assert format_rule(expected, PEOPLE, labels=True) == 'speaks(X,Ayo) <- "lives in"(X,ann)'
@@ -112,11 +112,11 @@ def test_errors_in_rules_with_constants(text, message):
     ],
 )
 def test_spellings_of_one_rule(text):
-    assert parse_rule(text, VOCAB) == Rule(HOBBY, (FRIEND, HOBBY))
+    assert parse_rule(text, VOCAB) == Chain(HOBBY, (FRIEND, HOBBY))
 
 
 def test_labels_are_for_display():
-    assert format_rule(Rule(HOBBY, (HOBBY_INV,)), VOCAB, labels=True) == "has hobby(X,Y) <- has hobby(Y,X)"
+    assert format_rule(Chain(HOBBY, (HOBBY_INV,)), VOCAB, labels=True) == "has hobby(X,Y) <- has hobby(Y,X)"
 
 
 @pytest.mark.parametrize("style", ["long", "short"])
@@ -124,7 +124,7 @@ def test_labels_are_for_display():
 def test_nasty_names_in_every_place(name, style):
     vocab = Vocab((), tuple(NASTY))
     inverse, other = vocab.inverse(name), NASTY.index("a")
-    for rule in [Rule(name, ()), Rule(other, (name,)), Rule(inverse, (inverse, other, name))]:
+    for rule in [Chain(name, ()), Chain(other, (name,)), Chain(inverse, (inverse, other, name))]:
         assert parse_rule(format_rule(rule, vocab, style), vocab) == rule
 
 
@@ -146,7 +146,7 @@ def test_names_of_variables_and_direction_of_atoms_are_free(vocab_rule, data):
         st.lists(st.from_regex(r"[A-Za-z_0-9]{1,3}", fullmatch=True), min_size=n, max_size=n, unique=True)
     )
     quoted = [
-        format_rule(Rule(r, ()), vocab, "short").removesuffix(" <- true") for r in (*rule.body, rule.head)
+        format_rule(Chain(r, ()), vocab, "short").removesuffix(" <- true") for r in (*rule.body, rule.head)
     ]
     atoms = [
         f"{name}^-1({end} , {start})" if data.draw(st.booleans()) else f"{name}({start},{end})"
@@ -212,6 +212,6 @@ def test_any_other_text_is_a_rule_error_within_the_text(text):
 
 
 def test_trivial_rule():
-    assert Rule(HOBBY, (HOBBY,)).is_trivial
-    assert not Rule(HOBBY, (HOBBY, HOBBY)).is_trivial
-    assert not Rule(HOBBY, (HOBBY_INV,)).is_trivial
+    assert Chain(HOBBY, (HOBBY,)).is_trivial
+    assert not Chain(HOBBY, (HOBBY, HOBBY)).is_trivial
+    assert not Chain(HOBBY, (HOBBY_INV,)).is_trivial

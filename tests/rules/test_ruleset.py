@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rnnlogic.rules.constants import CONSTANT
+from rnnlogic.rules.evidence import FIRST, IDS
 
 from rnnlogic.base.arrays import WrongArraysError, require_arrays
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import CONSTANT
-from rnnlogic.rules.evidence import FIRST, IDS
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 
 VOCAB = Vocab((), ("friend", "hobby"))
 relations = st.integers(0, 3)
-rule_lists = st.lists(st.builds(Rule, relations, st.lists(relations, max_size=3).map(tuple)), max_size=12)
+rule_lists = st.lists(st.builds(Chain, relations, st.lists(relations, max_size=3).map(tuple)), max_size=12)
 
 
 def distinct(rules):
@@ -107,11 +107,11 @@ def test_without_trivial(rules):
 
 
 def test_membership_and_missing_rules():
-    ruleset = RuleSet.from_rules([Rule(0, (1,)), Rule(1, ())])
-    assert Rule(1, ()) in ruleset
-    assert Rule(1, (1,)) not in ruleset
+    ruleset = RuleSet.from_rules([Chain(0, (1,)), Chain(1, ())])
+    assert Chain(1, ()) in ruleset
+    assert Chain(1, (1,)) not in ruleset
     with pytest.raises(ValueError, match=r"Rule\(head=1, body=\(1,\)\) is not in RuleSet\(2 rules"):
-        ruleset.index(Rule(1, (1,)))
+        ruleset.index(Chain(1, (1,)))
     with pytest.raises(IndexError):
         ruleset[2]
     with pytest.raises(IndexError):
@@ -120,19 +120,19 @@ def test_membership_and_missing_rules():
         ruleset[[0.5]]
     with pytest.raises(IndexError):
         ruleset[[True]]
-    assert ruleset[-1] == Rule(1, ())
+    assert ruleset[-1] == Chain(1, ())
 
 
 def test_wrong_ids_and_masks_are_refused():
     with pytest.raises(ValueError, match="must not be negative"):
-        RuleSet.from_rules([Rule(0, (1, -1))])
+        RuleSet.from_rules([Chain(0, (1, -1))])
     with pytest.raises(ValueError, match=r"the mask must have shape \(1,\)"):
-        RuleSet.from_rules([Rule(0, (1,))]).filter([True, False])
+        RuleSet.from_rules([Chain(0, (1,))]).filter([True, False])
 
 
 def test_repr():
     assert (
-        repr(RuleSet.from_rules([Rule(0, (1, 1)), Rule(0, ())]))
+        repr(RuleSet.from_rules([Chain(0, (1, 1)), Chain(0, ())]))
         == "RuleSet(2 rules, 1 heads, longest body 2)"
     )
     assert repr(RuleSet.from_rules([])) == "RuleSet(0 rules, 0 heads, longest body 0)"
@@ -148,7 +148,7 @@ hobby <- friend & hobby
 
 
 def test_from_text():
-    expected = [Rule(1, (0, 1)), Rule(0, (2,))]
+    expected = [Chain(1, (0, 1)), Chain(0, (2,))]
     assert list(RuleSet.from_text(TEXT, VOCAB)) == expected
     assert list(RuleSet.from_text(TEXT.splitlines(keepends=True), VOCAB)) == expected
 
@@ -195,25 +195,25 @@ def test_a_rule_that_is_there_twice_is_refused(rules, is_fine):
 
 def test_rules_with_constants_are_told_apart():
     rules = RuleSet.from_rules(
-        [Rule(0, (1, 2)), Rule(0, (1, CONSTANT - 4)), Rule(0, (CONSTANT, CONSTANT, 1))]
+        [Chain(0, (1, 2)), Chain(0, (1, CONSTANT - 4)), Chain(0, (CONSTANT, CONSTANT, 1))]
     )
     assert rules.have_constants.tolist() == [False, True, True]
     assert rules.atoms.tolist() == [2, 1, 1]
     assert rules.max_length == 2
     assert unpack_rules(pack_rules(rules)) == rules
     with pytest.raises(ValueError, match="one relation and one or two entities"):
-        RuleSet.from_rules([Rule(0, (1, CONSTANT, 2))])
+        RuleSet.from_rules([Chain(0, (1, CONSTANT, 2))])
 
 
 @pytest.mark.parametrize(("entities", "is_fine"), [(5, True), (4, False)])
 def test_constants_must_be_entities_of_the_graph(entities, is_fine):
-    arrays = pack_rules(RuleSet.from_rules([Rule(0, (1, CONSTANT - 4))]))
+    arrays = pack_rules(RuleSet.from_rules([Chain(0, (1, CONSTANT - 4))]))
     with nullcontext() if is_fine else pytest.raises(WrongArraysError, match="body holds -1004, less than"):
         require_arrays(arrays, RULE_ARRAYS, {"E": entities, "R": 2})
 
 
 def test_sets_without_common_rules_can_be_concatenated():
-    first = RuleSet.from_rules([Rule(0, (1, 2)), Rule(3, (1,))])
-    second = RuleSet.from_rules([Rule(0, (2,)), Rule(1, (0, 0, 2))])
+    first = RuleSet.from_rules([Chain(0, (1, 2)), Chain(3, (1,))])
+    second = RuleSet.from_rules([Chain(0, (2,)), Chain(1, (0, 0, 2))])
     assert RuleSet.concatenated([first, second]) == first | second
     assert len(RuleSet.concatenated([])) == 0

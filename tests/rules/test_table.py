@@ -1,9 +1,9 @@
 import pytest
 
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.table import RuleTable
 
-A, B, C = Rule(0, (1,)), Rule(1, (0,)), Rule(0, (1, 1))
+A, B, C = Chain(0, (1,)), Chain(1, (0,)), Chain(0, (1, 1))
 TABLE = RuleTable.from_rows([(A, {"weight": 1.0}), (B, {"weight": 3.0, "support": 4}), (C, {"weight": 2.0})])
 
 

@@ -9,7 +9,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.fit.preliminary import STAGE, with_first_rules
 from rnnlogic.model import RNNLogic
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet, pack_rules
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import fake_learn, family, family_facts, tiny_config
@@ -104,7 +104,7 @@ def test_results_become_frames(stopped):
 
 
 def test_relations_that_mining_had_no_time_for_keep_the_first_rules():
-    seen = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (2,)), Rule(3, (1, 1))])
-    mined = RuleSet.from_rules([Rule(0, (4,))])
-    assert list(with_first_rules(pack_rules(seen), mined)) == [Rule(0, (4,)), Rule(3, (1, 1))]
+    seen = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (2,)), Chain(3, (1, 1))])
+    mined = RuleSet.from_rules([Chain(0, (4,))])
+    assert list(with_first_rules(pack_rules(seen), mined)) == [Chain(0, (4,)), Chain(3, (1, 1))]
     assert with_first_rules(None, mined) == mined

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-
-from rnnlogic.data.graph import Graph
 from rnnlogic.rules.constants import NONE, Constants
 from rnnlogic.rules.evidence import IDS
-from rnnlogic.rules.rule import Rule
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics import alike
 from rnnlogic.statistics.alike import alike_rules
@@ -54,7 +54,7 @@ def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
     triples += [(t, 1, h) for h, t in pairs if rng.random() < 0.97]
     triples += [(h, 2, t) for h, t in rng.integers(500, size=(20_000, 2)).tolist()]
     graph = Graph.from_triples(triples, 500, 3)
-    rules = RuleSet.from_rules([Rule(0, (2,)), Rule(0, (4,)), Rule(0, (0,)), Rule(1, (0,))])
+    rules = RuleSet.from_rules([Chain(0, (2,)), Chain(0, (4,)), Chain(0, (0,)), Chain(1, (0,))])
     assert alike_rules(graph, rules) == [0, 1, 1, 3]
     monkeypatch.setattr(alike, "MOST", 2)
     assert alike_rules(graph, rules) == [0, 1, 2, 3]
@@ -63,7 +63,9 @@ def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
 def test_rules_with_constants_are_compared_and_named_evidence_is_not():
     graph = Graph.from_triples([(i, r, 9) for i in range(5) for r in (0, 1)] + [(7, 0, 8)], 10, 3)
     told = [(False, 6, 9, 0), (False, 6, 9, 1), (False, 6, NONE, 0), (True, 6, NONE, 0)]
-    stated = [Rule(2, Constants(*one).body) for one in told]
-    named = [Rule(2, (step,)) for step in list(IDS.values())[:2]]
-    rules = RuleSet.from_rules([*named, stated[0], Rule(2, (1,)), stated[1], Rule(2, (1, 3, 1)), *stated[2:]])
+    stated = [Chain(2, Constants(*one).body) for one in told]
+    named = [Chain(2, (step,)) for step in list(IDS.values())[:2]]
+    rules = RuleSet.from_rules(
+        [*named, stated[0], Chain(2, (1,)), stated[1], Chain(2, (1, 3, 1)), *stated[2:]]
+    )
     assert alike_rules(graph, rules, 0.9, threads=1) == [0, 1, 2, 3, 2, 3, 6, 7]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics import amie
 from rnnlogic.statistics.amie import amie_statistics
@@ -57,7 +57,7 @@ def test_the_example_of_the_amie_papers():
         (2, born, rome),
         (3, lives, oslo),
     ]
-    rules = RuleSet.from_rules([Rule(lives, (born,))])
+    rules = RuleSet.from_rules([Chain(lives, (born,))])
     found = amie_statistics(Graph.from_triples(triples, 7, 2), rules)
     figures = {name: values[0] for name, values in found.columns().items()}
     assert figures == {
@@ -73,7 +73,7 @@ def test_progress_and_no_rules():
     graph = Graph.from_triples([(0, 0, 1), (1, 0, 2)], 200, 1)
     told = []
     amie_statistics(
-        graph, RuleSet.from_rules([Rule(0, (0, 0))]), tick=lambda done, total: told.append((done, total))
+        graph, RuleSet.from_rules([Chain(0, (0, 0))]), tick=lambda done, total: told.append((done, total))
     )
     assert told[-1] == (200, 200)
     assert len(amie_statistics(graph, RuleSet.from_rules([])).support) == 0

@@ -6,10 +6,10 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from rnnlogic.rules.constants import NONE, Constants
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.rules.constants import NONE, Constants
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.statistics.amie import amie_statistics
@@ -45,7 +45,7 @@ def test_statistics_of_rules_with_constants():
     graph = Graph.from_triples(facts, 6, 2)
     told = [(False, 0, 4, 0), (False, 0, NONE, 0), (True, 0, 4, 2), (True, 0, NONE, 2), (False, 0, 0, 1)]
     heads = [1, 1, 3, 3, 1]
-    rules = RuleSet.from_rules(Rule(h, Constants(*one).body) for h, one in zip(heads, told, strict=True))
+    rules = RuleSet.from_rules(Chain(h, Constants(*one).body) for h, one in zip(heads, told, strict=True))
     found = anyburl_statistics(graph, rules, threads=1)
     assert found.predictions.tolist() == [3, 3, 3, 3, 0], (
         "what the rule names and r(X,c) <- r(X,c) say nothing"
@@ -71,7 +71,7 @@ def test_statistics_equal_the_simple_paths_of_networkx():
     network = nx.MultiDiGraph()
     for head, relation, tail in facts_of(graph):
         network.add_edge(head, tail, relation)
-    rules = RuleSet.from_rules([Rule(0, (0, 2, 0)), Rule(0, (1, 3)), Rule(1, (0, 1, 1)), Rule(2, (0,))])
+    rules = RuleSet.from_rules([Chain(0, (0, 2, 0)), Chain(0, (1, 3)), Chain(1, (0, 1, 1)), Chain(2, (0,))])
     found = anyburl_statistics(graph, rules)
     for i, rule in enumerate(rules):
         joined = {
@@ -88,7 +88,7 @@ def test_statistics_equal_the_simple_paths_of_networkx():
 def test_going_there_and_back_supports_nothing():
     """likes(0, 1) alone: the walk 0, 1, 0, 1 finds it again, which AMIE counts and AnyBURL does not."""
     graph = Graph.from_triples([(0, 0, 1)], 2, 1)
-    rules = RuleSet.from_rules([Rule(0, (0, 1, 0)), Rule(0, (0,))])
+    rules = RuleSet.from_rules([Chain(0, (0, 1, 0)), Chain(0, (0,))])
     assert amie_statistics(graph, rules).support.tolist() == [1, 1]
     found = anyburl_statistics(graph, rules)
     assert found.predictions.tolist() == found.support.tolist() == [0, 0]
@@ -97,7 +97,7 @@ def test_going_there_and_back_supports_nothing():
 def test_a_budget_leaves_a_sample_that_says_so():
     rng = np.random.default_rng(0)
     triples = np.unique(np.stack([rng.integers(n, size=3000) for n in (200, 1, 200)], axis=1), axis=0)
-    graph, rules = Graph.from_triples(triples, 200, 1), RuleSet.from_rules([Rule(0, (0, 0)), Rule(0, (1,))])
+    graph, rules = Graph.from_triples(triples, 200, 1), RuleSet.from_rules([Chain(0, (0, 0)), Chain(0, (1,))])
     whole = anyburl_statistics(graph, rules)
     some = anyburl_statistics(graph, rules, steps=10_000)
     assert some.is_sample.tolist() == [True, False]
@@ -110,7 +110,7 @@ def test_a_budget_leaves_a_sample_that_says_so():
 
 def test_as_columns_with_progress():
     graph, told = Graph.from_triples([(0, 0, 1), (1, 0, 0)], 2, 1), []
-    table = RuleTable(RuleSet.from_rules([Rule(0, (1,))]), {"weight": [2.0]})
+    table = RuleTable(RuleSet.from_rules([Chain(0, (1,))]), {"weight": [2.0]})
     found, samples = with_anyburl_statistics(table, graph, tick=lambda *step: told.append(step))
     assert found.row(0) == {"weight": 2.0, "predictions": 2, "support": 2, "confidence": 1.0}
     assert (samples, told) == (0, [(1, 1)])

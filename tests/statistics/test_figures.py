@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 from rnnlogic.base.budget import Budget
 from rnnlogic.data.graph import Graph
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics import figures
 from rnnlogic.statistics.amie import amie_statistics
@@ -28,7 +28,7 @@ def test_small_graphs_give_the_exact_figures(case):
 def test_without_time_there_are_no_figures():
     graph = Graph.from_triples([(0, 0, 1), (1, 0, 0)], 2, 1)
     with Budget(until=0.0).enforced():
-        assert rule_figures(graph, RuleSet.from_rules([Rule(0, (1,))])).share.tolist() == [0]
+        assert rule_figures(graph, RuleSet.from_rules([Chain(0, (1,))])).share.tolist() == [0]
 
 
 def test_a_symmetric_relation_has_its_true_confidence():
@@ -36,7 +36,7 @@ def test_a_symmetric_relation_has_its_true_confidence():
     pairs = [(i, 0, 100 + i) for i in range(56)]
     triples = [*pairs, *((t, r, h) for h, r, t in pairs[:44])]
     graph = Graph.from_triples(triples, 200, 1)
-    found = rule_figures(graph, RuleSet.from_rules([Rule(0, (1,))]))
+    found = rule_figures(graph, RuleSet.from_rules([Chain(0, (1,))]))
     assert found.row(0) == {
         "predictions": 100,
         "support": 88,
@@ -51,7 +51,7 @@ def test_rules_with_many_pairs_are_estimated_and_say_so(monkeypatch):
     rng = np.random.default_rng(0)
     triples = np.unique(np.stack([rng.integers(n, size=6000) for n in (300, 1, 300)], axis=1), axis=0)
     graph = Graph.from_triples([*triples.tolist(), (0, 1, 1), (1, 1, 0)], 300, 2)
-    rules = RuleSet.from_rules([Rule(0, (0, 0)), Rule(1, (3,))])
+    rules = RuleSet.from_rules([Chain(0, (0, 0)), Chain(1, (3,))])
     exact, told = rule_figures(graph, rules, enough=10**9), []
     found = rule_figures(graph, rules, enough=5000, tick=lambda *step: told.append(step))
     assert exact.share.tolist() == [1, 1]

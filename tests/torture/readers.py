@@ -18,8 +18,8 @@ from rnnlogic.config import Config, override, read_config
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.rules.formats import read_table
-from rnnlogic.rules.patterns import parse_pinned
 from rnnlogic.rules.parse import parse_pattern
+from rnnlogic.rules.patterns import parse_pinned
 from rnnlogic.serve.review import Review
 from tests.helpers.family import RULES, family, family_facts
 from tests.torture.mutate import batch, mutated

@@ -14,6 +14,7 @@ from rnnlogic.explain.dependence import Dependence
 from rnnlogic.explain.ideas import Family, Question, family_of, sentence
 from rnnlogic.explain.reasons import Contribution, Idea, Part, Rank, group_ideas
 from rnnlogic.render import html, text
+from rnnlogic.rules.rule import relations_of
 
 Kind = Literal["sum", "leave-one-out"]
 

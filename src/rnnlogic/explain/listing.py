@@ -106,7 +106,7 @@ def _promising(learned: Learned, relation: int, choice: Choice, use: RuleUse | N
     """Ids of the rules of a relation, best first as far as is known without AMIE's figures."""
     ids = learned.rules.by_head(relation)
     if choice.max_length is not None:
-        ids = ids[learned.rules.atoms[ids] <= choice.max_length]
+        ids = ids[learned.rules.lengths[ids] <= choice.max_length]
     weights = learned.weights[ids]
     keys: dict[str, NDArray[Any]] = {
         "weight": weights,

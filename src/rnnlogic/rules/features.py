@@ -1,6 +1,6 @@
 """Features that are not chains: `hobby(X,Y) <- [linked]` has a weight like any rule.
 
-A feature is known by its name. `FEATURES` says what each means; `rnnlogic.features.base` says how it is computed.
+A feature is known by its name. `FEATURES` says what each means; `rnnlogic.features` computes them.
 """
 
 from __future__ import annotations

@@ -5,6 +5,8 @@ There -10 and below stood for features, -1000 and below for entities. Nothing wr
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,7 +37,7 @@ def old_rules(
 ) -> list[Rule]:
     """Rules whose bodies [steps] have negative ids; RuleError where these make no sense."""
     ends = body_ptr.tolist()
-    bodies = [tuple(body[first:last].tolist()) for first, last in zip(ends, ends[1:], strict=False)]
+    bodies = [tuple(body[first:last].tolist()) for first, last in pairwise(ends)]
     return [_rule(head, steps) for head, steps in zip(heads.tolist(), bodies, strict=True)]
 
 

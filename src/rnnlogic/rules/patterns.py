@@ -66,7 +66,7 @@ def matches(pattern: Pattern, rules: RuleSet) -> Mask:
     if _bans_all(pattern):
         return possible
     if isinstance(pattern, Feature):
-        return possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name))
+        return np.asarray(possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name)))
     if isinstance(pattern, Constant):
         return possible & _constants_match(pattern, rules)
     found, possible = np.zeros(len(rules), np.bool_), possible & rules.are_chains
@@ -77,7 +77,8 @@ def matches(pattern: Pattern, rules: RuleSet) -> Mask:
 
 
 def _bans_all(pattern: Pattern) -> bool:
-    return isinstance(pattern, Chain) and pattern.body == (Wild.GAP,)
+    steps: tuple[int | Wild, ...] = getattr(pattern, "body", ())
+    return steps == (Wild.GAP,)
 
 
 def is_open(pattern: Pattern) -> bool:
@@ -122,7 +123,7 @@ def _constants_match(pattern: Constant, rules: RuleSet) -> Mask:
     named = _fits(rules.kinds.other, pattern.other)
     if isinstance(pattern.other, Wild):
         named = rules.kinds.other >= 0
-    return found & _fits(rules.kinds.constant, pattern.constant) & named
+    return np.asarray(found & _fits(rules.kinds.constant, pattern.constant) & named)
 
 
 def _bodies_match(steps: tuple[Any, ...], bodies: NDArray[np.int32]) -> Mask:

@@ -247,7 +247,7 @@ class RuleSet:
         return np.asarray(self.lengths + named)
 
     def steps(self, ids: NDArray[np.integer], width: int | None = None) -> NDArray[np.int32]:
-        """The relations in the bodies of some rules [n, width], -1 after their ends; by default the longest."""
+        """The relations in the bodies of some rules [n, width], -1 after the end of each body."""
         lengths = np.diff(self.body_ptr)[ids]
         steps = np.full((len(ids), int(lengths.max(initial=0)) if width is None else width), -1, np.int32)
         steps[np.arange(steps.shape[1]) < lengths[:, None]] = self._take(ids).body
@@ -373,7 +373,7 @@ def _renamed(ids: NDArray[np.int32], new: NDArray[np.int32]) -> NDArray[np.int32
 
 def pack_rules(rules: RuleSet) -> Arrays:
     """Rules as arrays; features by their names."""
-    arrays = {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
+    arrays: Arrays = {"heads": rules.heads, "body_ptr": rules.body_ptr, "body": rules.body}
     if rules.are_chains.all():
         return arrays
     codes, place = np.unique(rules.kinds.feature[rules.are_features], return_inverse=True)

@@ -1,7 +1,7 @@
 """What one request may cost: its size, its answers, its work, its time, and how many run at once.
 
-Work is estimated before it is done (`features/chains/cost.py`). What is too expensive is refused at once with a reason,
-and what finds all threads and the queue taken is told to come again.
+Work is estimated before it is done (`features/chains/cost.py`). A request that is too expensive is refused at
+once with a reason; one that finds all threads and the queue taken is told to come again.
 """
 
 from __future__ import annotations

@@ -4,13 +4,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from rnnlogic.rules.constants import NONE, Constants, constants_of
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.paths import paths
 from rnnlogic.features.ground import Grounder
-from rnnlogic.rules.constants import NONE, Constants, constants_of
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.walks import facts_of
 
@@ -21,7 +21,7 @@ ALL = [
         (False, True), range(ENTITIES), range(NONE, ENTITIES), range(2 * RELATIONS)
     )
 ]
-RULES = RuleSet.from_rules(Rule(r, told.body) for r in range(2 * RELATIONS) for told in ALL)
+RULES = RuleSet.from_rules(Chain(r, told.body) for r in range(2 * RELATIONS) for told in ALL)
 
 
 def random_graph(seed: int) -> Graph:
@@ -84,8 +84,8 @@ def test_chunks_bound_the_results_and_change_nothing():
 
 def test_chains_and_rules_with_constants_are_merged():
     graph = random_graph(1)
-    chains = [Rule(0, (1,)), Rule(0, (1, 3))]
-    both = RuleSet.from_rules([chains[0], Rule(0, ALL[7].body), chains[1], Rule(0, ALL[-1].body)])
+    chains = [Chain(0, (1,)), Chain(0, (1, 3))]
+    both = RuleSet.from_rules([chains[0], Chain(0, ALL[7].body), chains[1], Chain(0, ALL[-1].body)])
     heads = graph.edges(0)[0]
     found = found_by(Grounder(graph, both, threads=1), heads, 0, None)
     for ids in ([0, 2], [1, 3]):
@@ -96,7 +96,7 @@ def test_chains_and_rules_with_constants_are_merged():
 def test_facts_behind_an_answer():
     graph = Graph.from_triples([(0, 0, 1), (0, 1, 2), (0, 1, 3), (4, 1, 2)], ENTITIES, RELATIONS)
     both, some, mirror = (
-        Rule(0, Constants(*told).body) for told in ((False, 1, 2, 1), (False, 1, NONE, 1), (True, 1, 2, 3))
+        Chain(0, Constants(*told).body) for told in ((False, 1, 2, 1), (False, 1, NONE, 1), (True, 1, 2, 3))
     )
     assert [path.entities for path in paths(graph, 0, both, 1).paths] == [(0, 2)]
     assert [path.entities for path in paths(graph, 0, some, 1).paths] == [(0, 2), (0, 3)]
@@ -109,4 +109,4 @@ def test_facts_behind_an_answer():
 
 def test_entities_that_the_graph_lacks_are_refused():
     with pytest.raises(RNNLogicError, match="entities beyond the 5"):
-        Grounder(random_graph(0), RuleSet.from_rules([Rule(0, Constants(False, 5, NONE, 0).body)]))
+        Grounder(random_graph(0), RuleSet.from_rules([Chain(0, Constants(False, 5, NONE, 0).body)]))

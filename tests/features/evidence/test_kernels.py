@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rnnlogic.rules.evidence import IDS, ids_of
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.evidence import kernels, reference
@@ -10,8 +11,7 @@ from rnnlogic.features.evidence.counting import reference as counting_reference
 from rnnlogic.features.evidence.output.kernels import KINDS
 from rnnlogic.features.evidence.tables import find_items, relation_tables
 from rnnlogic.features.ground import Grounder
-from rnnlogic.rules.evidence import IDS, ids_of
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
 ENTITIES, RELATIONS = 8, 2
@@ -86,7 +86,11 @@ def test_what_is_hidden_changes_nothing():
     """A query with its own fact hidden gets the evidence of a graph that never had the fact."""
     graph = random_graph(1)
     rules = RuleSet.from_rules(
-        [Rule(0, (1,)), Rule(0, (0, 2, 0)), *(Rule(0, (i,)) for i in ids_of({"negative_evidence", "prior"}))]
+        [
+            Chain(0, (1,)),
+            Chain(0, (0, 2, 0)),
+            *(Chain(0, (i,)) for i in ids_of({"negative_evidence", "prior"})),
+        ]
     )
     for head, tail in zip(*graph.edges(0), strict=True):
         if head == tail:  # counts twice among the facts of an entity
@@ -106,7 +110,7 @@ def test_what_is_hidden_changes_nothing():
 
 def test_evidence_alone_makes_candidates_only_where_it_speaks_for_them():
     graph = random_graph(2)
-    linked = RuleSet.from_rules([Rule(0, (IDS["linked"],))])
+    linked = RuleSet.from_rules([Chain(0, (IDS["linked"],))])
     assert all(len(part) == 0 for part in Grounder(graph, linked, 1).ground(np.arange(ENTITIES), 0))
-    often = RuleSet.from_rules([Rule(0, (IDS["frequent"],))])
+    often = RuleSet.from_rules([Chain(0, (IDS["frequent"],))])
     assert any(len(part) for part in Grounder(graph, often, 1).ground(np.arange(ENTITIES), 0))

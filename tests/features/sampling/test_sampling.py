@@ -11,7 +11,7 @@ from rnnlogic.features.chains.sampling import budget as module
 from rnnlogic.features.chains.sampling import kernels, reference
 from rnnlogic.features.chains.sampling.budget import Budget, cuts_in_words, default_budget, may_cut
 from rnnlogic.features.ground import Grounder
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.features.test_kernels import arguments, many, same
 from tests.helpers.graphs import cases
@@ -65,7 +65,7 @@ def hub():
 
 @pytest.mark.parametrize(("edges", "results"), [(7, 1000), (1000, 9), (7, 5), (3, 2)])
 def test_counts_are_right_on_average(hub, edges, results):
-    rules = RuleSet.from_rules([Rule(0, (0, 1)), Rule(0, (0, 1, 3))])
+    rules = RuleSet.from_rules([Chain(0, (0, 1)), Chain(0, (0, 1, 3))])
     exact = mean_counts(hub, rules, [None])
     seeds = 1500
     found = mean_counts(hub, rules, [Budget(edges, results, seed) for seed in range(seeds)])
@@ -90,8 +90,8 @@ def mean_counts(graph, rules, budgets):
 def test_samples_do_not_depend_on_other_queries_rules_or_chunks(hub, monkeypatch):
     monkeypatch.setattr(module, "LARGE", 1)
     budget = Budget(7, 5, 3)
-    both = RuleSet.from_rules([Rule(0, (0, 1)), Rule(0, (0, 1, 3))])
-    one = RuleSet.from_rules([Rule(0, (0, 1, 3))])
+    both = RuleSet.from_rules([Chain(0, (0, 1)), Chain(0, (0, 1, 3))])
+    one = RuleSet.from_rules([Chain(0, (0, 1, 3))])
 
     def found(rules, heads, **options):
         rows = set()

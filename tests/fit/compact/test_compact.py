@@ -14,7 +14,7 @@ from rnnlogic.fit.compact.teacher import teacher_of
 from rnnlogic.fit.result import Learned
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import rule_statistics, training_queries
 from tests.helpers.embeddings import random_embedding
@@ -42,7 +42,7 @@ def random_rules(seed, number=80):
     for head in range(2 * RELATIONS):
         for _ in range(number):
             body = tuple(rng.integers(2 * RELATIONS, size=rng.integers(1, 4)).tolist())
-            rules |= {Rule(head, body)} - {Rule(head, (head,))}
+            rules |= {Chain(head, body)} - {Chain(head, (head,))}
     return RuleSet.from_rules(sorted(rules, key=lambda rule: (rule.head, rule.body)))
 
 

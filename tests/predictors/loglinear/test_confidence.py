@@ -12,7 +12,7 @@ from rnnlogic.predictors.loglinear.fit import solve_relations
 from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.problems import problems
@@ -47,7 +47,7 @@ def test_confident_rules_are_trusted_where_questions_are_few():
     facts = [(i, 1, i + 20) for i in range(20)] + [(i, 0, i + 20) for i in range(20)]
     facts += [(i, r, int(rng.integers(20, 40))) for i in range(20) for r in range(2, 12)]
     graph = Graph.from_triples(facts, 40, 12)
-    rules = RuleSet.from_rules(Rule(0, (r,)) for r in range(1, 12))
+    rules = RuleSet.from_rules(Chain(0, (r,)) for r in range(1, 12))
     queries = training_queries(graph, None, 0)
     values = RuleValues(rules, "binary")
 

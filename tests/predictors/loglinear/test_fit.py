@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from rnnlogic.rules.evidence import IDS
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT
@@ -22,8 +23,7 @@ from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.values import PathValues
 from rnnlogic.predictors.values import RuleValues
-from rnnlogic.rules.evidence import IDS
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.embeddings import path_score, random_embedding
@@ -45,7 +45,7 @@ def family():
 @pytest.fixture
 def rules():
     return RuleSet.from_rules(
-        [Rule(AUNT, (PARENT, SIBLING)), Rule(AUNT, (PARENT,)), Rule(AUNT, (AUNT, 3 + AUNT, AUNT))]
+        [Chain(AUNT, (PARENT, SIBLING)), Chain(AUNT, (PARENT,)), Chain(AUNT, (AUNT, 3 + AUNT, AUNT))]
     )
 
 
@@ -190,8 +190,8 @@ def test_same_seed_same_weights_for_any_thread_count(family, rules):
 
 
 def test_named_evidence_bears_a_share_of_the_decay_and_itself_the_square_of_it(family, rules):
-    rules |= RuleSet.from_rules([Rule(AUNT, (PARENT, 3 + PARENT))])  # leads back to X
-    rules |= RuleSet.from_rules(Rule(AUNT, (IDS[name],)) for name in ("linked", "itself"))
+    rules |= RuleSet.from_rules([Chain(AUNT, (PARENT, 3 + PARENT))])  # leads back to X
+    rules |= RuleSet.from_rules(Chain(AUNT, (IDS[name],)) for name in ("linked", "itself"))
     settings = LogLinearSettings(weight_decay=3.0, evidence_decay=0.1, steps=400, feature="count")
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)

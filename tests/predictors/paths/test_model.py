@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from rnnlogic.rules.evidence import IDS
 
 from rnnlogic.predictors.paths.model import PathModel
-from rnnlogic.rules.evidence import IDS
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import path_score, random_embedding
 from tests.helpers.walks import candidates_of
 
 BODIES = [(0, 1), (1, 0), (0, 1, 2), (4, 0), (3,), (1, 3, 1), (0, 0, 0), ()]  # of relations 0..2 and inverses
-RULES = RuleSet.from_rules([Rule(1, (2,)), *(Rule(0, body) for body in BODIES)])
+RULES = RuleSet.from_rules([Chain(1, (2,)), *(Chain(0, body) for body in BODIES)])
 
 
 @pytest.mark.parametrize(("distance", "delta"), [("modulus", 7.0), ("euclidean", 4.0)])
@@ -37,7 +37,7 @@ def test_bodies_of_the_same_relations_share_a_turn():
 
 
 def test_named_evidence_has_phi_one():
-    rules = RuleSet.from_rules([Rule(0, (0, 1)), Rule(0, (IDS["taken"],))])
+    rules = RuleSet.from_rules([Chain(0, (0, 1)), Chain(0, (IDS["taken"],))])
     paths = PathModel(random_embedding(6, 3), delta=7.0)
     results = candidates_of([0, 1], [0, 2], [0, 1], heads=[2], entity=[0])
     chain, named = paths.phi(paths.turns(rules, 0), results)

@@ -11,7 +11,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import path_distance, path_score, random_embedding
 from tests.helpers.graphs import ENTITIES, RELATIONS, cases, entities, relation_ids
@@ -84,7 +84,7 @@ def test_a_high_delta_makes_all_paths_alike(given_scorer):
 def test_threads_and_company_change_no_bit():
     rng = np.random.default_rng(0)
     graph = Graph.from_triples(rng.integers(0, (20, 2, 20), (60, 3)), 20, 2)
-    rules = RuleSet.from_rules(Rule(head, (a, b)) for head in (0, 1, 3) for a in range(4) for b in range(4))
+    rules = RuleSet.from_rules(Chain(head, (a, b)) for head in (0, 1, 3) for a in range(4) for b in range(4))
     paths, weights = PathModel(random_embedding(20, 2, dim=40), 60.0), rng.normal(size=len(rules))
     heads, relations = rng.integers(0, 20, 500, np.int32), rng.integers(0, 4, 500, np.int32)
     for eta in (0.0, 1.0):

@@ -8,13 +8,13 @@ from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork, padded_bodies
 from rnnlogic.predictors.plus.parameters import pack_plus, unpack_plus
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.candidates import NUM_RULES, dense, random_candidates
 
 USUAL = 1.3
 RULES = RuleSet.from_rules(
-    [Rule(1, (0, 2)), Rule(0, (1,)), *(Rule(1, (i % 4, 3, 0)[: 1 + i % 3]) for i in range(NUM_RULES - 1))]
+    [Chain(1, (0, 2)), Chain(0, (1,)), *(Chain(1, (i % 4, 3, 0)[: 1 + i % 3]) for i in range(NUM_RULES - 1))]
 )
 CHOICES = [(a, v) for a in ("pna", "sum") for v in ("embedding", "lstm")]
 

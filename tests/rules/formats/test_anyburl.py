@@ -6,13 +6,13 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rnnlogic.rules.constants import Constants
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.constants import Constants
 from rnnlogic.rules.formats import format_of, read_table, write_table
 from rnnlogic.rules.formats.lines import ImportReport
-from rnnlogic.rules.rule import Rule, format_rule
+from rnnlogic.rules.rule import Chain, format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.names import rule_sets, vocabularies
@@ -33,7 +33,7 @@ def table_of(rules):
 
 
 def backwards(rule, vocab):
-    return Rule(vocab.inverse(rule.head), tuple(vocab.inverse(step) for step in rule.body[::-1]))
+    return Chain(vocab.inverse(rule.head), tuple(vocab.inverse(step) for step in rule.body[::-1]))
 
 
 @pytest.fixture
@@ -49,12 +49,12 @@ def read(tmp_path):
 def test_a_line_is_a_rule_and_its_mirror_image(read, tmp_path):
     table, report = read(LINES)
     assert list(table.rules) == [
-        Rule(1, (0, 1)),
-        Rule(3, (3, 2)),
-        Rule(0, (2,)),
-        Rule(2, (0,)),
-        Rule(0, (1, 3, 0)),
-        Rule(2, (2, 1, 3)),
+        Chain(1, (0, 1)),
+        Chain(3, (3, 2)),
+        Chain(0, (2,)),
+        Chain(2, (0,)),
+        Chain(0, (1, 3, 0)),
+        Chain(2, (2, 1, 3)),
     ]
     assert table.columns == {
         "predictions": [10, 10, 4, 4, 9, 9],
@@ -84,7 +84,7 @@ def test_other_kinds_of_rules_are_counted(read):
         "7\t7\t1.0\thobby(X,Y) <= hobby(A,Y), friend(X,A)\n"
         "8\t7\t1.0\thobby(Y,A) <= friend(Y,B), hobby(B,A)\n"
     )
-    assert list(table.rules) == [Rule(1, (0, 1)), Rule(3, (3, 2))]
+    assert list(table.rules) == [Chain(1, (0, 1)), Chain(3, (3, 2))]
     assert table.columns["predictions"] == [7, 7]
     assert report.lines() == [
         "10 rules read",
@@ -123,7 +123,7 @@ def test_rules_with_constants_are_read_and_written(tmp_path):
     assert (report.read, report.kept, report.mirrored, report.dropped()) == (4, 8, 4, {})
     write_table(tmp_path / "again.tsv", table, vocab, "anyburl")
     assert (tmp_path / "again.tsv").read_text() == lines
-    unclear = table_of(RuleSet.from_rules([Rule(1, Constants(False, 3, 0, 0).body)]))
+    unclear = table_of(RuleSet.from_rules([Chain(1, Constants(False, 3, 0, 0).body)]))
     with pytest.raises(RuleError, match="ambiguous"):
         write_table(tmp_path / "X.tsv", unclear, vocab, "anyburl")
     path.write_text(
@@ -184,20 +184,20 @@ def test_any_names_round_trip_or_are_refused(tmp_path_factory, data):
 def test_what_anyburl_cannot_hold_is_refused_with_the_reason(tmp_path):
     path = tmp_path / "rules.tsv"
     for rule, vocab, message in [
-        (Rule(0, ()), VOCAB, "bodies of 1 to 24 atoms"),
-        (Rule(0, (1,) * 25), VOCAB, "bodies of 1 to 24 atoms"),
-        (Rule(0, (1,)), Vocab((), ("a\tb", "c")), "relation 'a\\\\tb' contains a tab or a line break"),
-        (Rule(0, (1,)), Vocab((), ("c", "f(X,Y), g")), "would be ambiguous because of these names"),
+        (Chain(0, ()), VOCAB, "bodies of 1 to 24 atoms"),
+        (Chain(0, (1,) * 25), VOCAB, "bodies of 1 to 24 atoms"),
+        (Chain(0, (1,)), Vocab((), ("a\tb", "c")), "relation 'a\\\\tb' contains a tab or a line break"),
+        (Chain(0, (1,)), Vocab((), ("c", "f(X,Y), g")), "would be ambiguous because of these names"),
     ]:
         with pytest.raises(RuleError, match=message):
             write_table(path, table_of(RuleSet.from_rules([rule])), vocab, "anyburl")
     with pytest.raises(RuleError, match="need the figures predictions, support, confidence"):
-        write_table(path, RuleTable(RuleSet.from_rules([Rule(0, (1,))])), VOCAB, "anyburl")
+        write_table(path, RuleTable(RuleSet.from_rules([Chain(0, (1,))])), VOCAB, "anyburl")
     assert not list(tmp_path.iterdir())
 
 
 def test_longest_rules(tmp_path):
-    rules = RuleSet.from_rules([Rule(0, (1,) * 24), Rule(2, (3,) * 24)])
+    rules = RuleSet.from_rules([Chain(0, (1,) * 24), Chain(2, (3,) * 24)])
     write_table(tmp_path / "long.tsv", table_of(rules), VOCAB, "anyburl")
     text = (tmp_path / "long.tsv").read_text()
     assert text.count("\n") == 1

@@ -8,7 +8,7 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats import read_rules, write_table
 from rnnlogic.rules.formats.lines import ImportReport
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.names import rule_sets, vocabularies
@@ -45,7 +45,7 @@ def test_id_files_round_trip_or_say_why_not(tmp_path_factory, data):
 
 
 def test_id_files_are_written_as_the_authors_do(tmp_path):
-    rules = RuleSet.from_rules([Rule(1, (0, 3)), Rule(2, (2, 2))])
+    rules = RuleSet.from_rules([Chain(1, (0, 3)), Chain(2, (2, 2))])
     write_table(tmp_path / "own.txt", RuleTable(rules), VOCAB, "ids")
     assert (tmp_path / "own.txt").read_text() == "1 0 3\n2 2 2\n"
     assert (tmp_path / "own.relations.dict").read_text() == "0\tfriend\n1\thobby\n2\t!friend\n3\t!hobby\n"
@@ -55,7 +55,7 @@ def test_id_files_are_written_as_the_authors_do(tmp_path):
 def test_id_file(id_file, relations):
     path = id_file("0 1 0\n0 3\n1\n0 1 0\n2 2\n\n1\n3 1\n", relations)
     rules, report = read_rules(path, VOCAB)
-    assert list(rules) == [Rule(1, (0, 1)), Rule(1, (2,)), Rule(2, (0,))]
+    assert list(rules) == [Chain(1, (0, 1)), Chain(1, (2,)), Chain(2, (0,))]
     assert report == ImportReport(read=7, kept=3, duplicates=2, empty=2, trivial=1)
     assert report.lines() == [
         "7 rules read",

@@ -10,7 +10,7 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats import format_of, read_table, write_table
 from rnnlogic.rules.formats.lines import ImportReport
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.names import rule_sets, vocabularies
 
@@ -45,7 +45,7 @@ def test_of_repeated_rules_the_first_stays(tmp_path):
     )
     assert format_of(path) == "jsonl"
     table, report = read_table(path, VOCAB)
-    assert list(table.rules) == [Rule(1, (0,))]
+    assert list(table.rules) == [Chain(1, (0,))]
     assert table.columns == {"weight": [1]}
     assert report == ImportReport(read=2, kept=1, duplicates=1)
 

@@ -8,13 +8,13 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats import read_rules, read_table, write_rules, write_table
 from rnnlogic.rules.formats.lines import ImportReport
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.names import rule_sets, vocabularies
 
 VOCAB = Vocab((), ("friend", "hobby"))
-RULES = RuleSet.from_rules([Rule(1, (0, 1)), Rule(0, (2,))])
+RULES = RuleSet.from_rules([Chain(1, (0, 1)), Chain(0, (2,))])
 
 
 @given(st.data())
@@ -69,14 +69,14 @@ def test_figures_inside_a_quoted_name_belong_to_the_name(tmp_path):
     vocab = Vocab((), ("friend", "a # support=5"))
     path = tmp_path / "own.rules"
     path.write_text('friend <- "a # support=5"\n')
-    assert list(read_table(path, vocab, "text").table.rows()) == [(Rule(0, (1,)), {})]
+    assert list(read_table(path, vocab, "text").table.rows()) == [(Chain(0, (1,)), {})]
 
 
 def test_text_file_with_comments_bom_crlf_and_repeats(tmp_path):
     path = tmp_path / "own.rules"
     path.write_bytes("\ufeff# mine\r\nhobby <- friend & hobby\r\n\r\nhobby <- friend, hobby\r\n".encode())
     rules, report = read_rules(path, VOCAB)
-    assert list(rules) == [Rule(1, (0, 1))]
+    assert list(rules) == [Chain(1, (0, 1))]
     assert report == ImportReport(read=2, kept=1, duplicates=1)
     assert report.lines() == ["2 rules read", "  1 dropped: repeated", "1 rules kept"]
 
@@ -102,9 +102,9 @@ def test_unreadable_files(tmp_path):
 
 def test_writing_is_all_or_nothing(tmp_path):
     path = tmp_path / "own.rules"
-    write_rules(path, [Rule(1, (0,))], VOCAB)
+    write_rules(path, [Chain(1, (0,))], VOCAB)
     with pytest.raises(RuleError, match=r"relation id outside 0..3"):
-        write_rules(path, [Rule(0, (1,)), Rule(1, (5,))], VOCAB)
+        write_rules(path, [Chain(0, (1,)), Chain(1, (5,))], VOCAB)
     assert path.read_text() == "hobby(X,Y) <- friend(X,Y)\n"
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(RuleError, match=r"own.rules: cannot be written \(No such file"):

@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.studies.baselines import kernels, reference
 from rnnlogic.studies.baselines.first_code import (
@@ -52,7 +52,7 @@ def graph_with(share: float) -> Graph:
 
 
 def test_a_weight_follows_the_share_of_walks_to_known_answers():
-    rules = RuleSet.from_rules([Rule(0, (1,)), Rule(0, (2,))])
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (2,))])
     often, seldom = (learn_weights(graph_with(share), rules, SETTINGS) for share in (0.9, 0.3))
     assert often[0] > often[1] > seldom[1]
     assert selections_of(graph_with(0.3), rules, SETTINGS)[0] > 50
@@ -60,7 +60,7 @@ def test_a_weight_follows_the_share_of_walks_to_known_answers():
 
 def test_other_known_answers_are_right_unless_told():
     facts = [(i, r, t) for i in range(50) for r in (0, 1) for t in (i + 50, (i + 1) % 50 + 50)]
-    graph, rules = Graph.from_triples(facts, 100, 2), RuleSet.from_rules([Rule(0, (1,))])
+    graph, rules = Graph.from_triples(facts, 100, 2), RuleSet.from_rules([Chain(0, (1,))])
     right, wrong = (learn_weights(graph, rules, SETTINGS, others_right=way)[0] for way in (True, False))
     assert right > 2 * abs(wrong)
 

@@ -204,7 +204,7 @@ def score_candidates(
     sums: NDArray[np.float64],
     reached: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Sum of weight times feature, by the code of each body, over the grounded bodies, for every entity that any of them reaches.
+    """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches.
 
     Returns ptr [queries+1], entity [c] in order of first visit, score [c]. Bodies are added in order, so
     entities with equal counts get bit-equal scores. `sums` [E] and `reached` [E] are zero before and after.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule
 
 Fact = tuple[int, int, int]  # head, relation (0..2R-1), tail
 Entities = NDArray[np.int32]  # different entities, ascending
@@ -49,7 +49,7 @@ class PathList:
 def paths(
     graph: Graph,
     head: int,
-    rule: Chain | Constant | Sequence[int],
+    rule: Rule | Sequence[int],
     tail: int,
     limit: int | None = 10,
     hidden: Fact | None = None,
@@ -66,7 +66,7 @@ def paths(
     return PathList(_count(layers), tuple(islice(found, limit)))
 
 
-def _body_of(rule: Chain | Sequence[int]) -> tuple[int, ...]:
+def _body_of(rule: Chain | Feature | Sequence[int]) -> tuple[int, ...]:
     if isinstance(rule, Feature):
         raise TypeError(f"{rule} is a feature, which has no walks")
     return rule.body if isinstance(rule, Chain) else tuple(int(relation) for relation in rule)

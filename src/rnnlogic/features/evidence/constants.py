@@ -24,14 +24,20 @@ class Counted(NamedTuple):
         """How far it is trusted."""
         return self.support / (self.holders + UNSEEN)
 
+    def mirrored(self, num_relations: int) -> Counted:
+        """The same, its rule read from Y to X."""
+        rule = mirrored(self.rule, num_relations)
+        assert isinstance(rule, Constant)
+        return self._replace(rule=rule)
+
 
 def rules_behind(graph: Graph, name: str, head: int, relation: int, tail: int) -> list[Counted]:
-    """The rules with constants that the feature of this name sums up for one answer; none for other features."""
+    """The rules with constants that a feature sums up for one answer; none for other features."""
     if name in ("best_constant_of_x", "constants_of_x"):
         found = constant_rules(graph, head, relation, tail)
     elif name in ("best_constant_of_y", "constants_of_y"):
         about = constant_rules(graph, tail, graph.inverse(relation), head)
-        found = [one._replace(rule=mirrored(one.rule, graph.num_relations)) for one in about]
+        found = [one.mirrored(graph.num_relations) for one in about]
     else:
         found = []
     return found[:1] if name.startswith("best_") else found

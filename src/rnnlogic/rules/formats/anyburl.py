@@ -29,7 +29,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import NONE, Chain, Constant, Rule, format_rule, mirrored
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule, format_rule, mirrored
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
@@ -108,8 +108,7 @@ def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> Non
 
 def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     """One rule as AnyBURL writes it, without its figures."""
-    is_chain = isinstance(rule, Chain) and 1 <= len(rule.body) <= len(VARIABLES)
-    if not is_chain and not isinstance(rule, Constant):
+    if isinstance(rule, Feature) or (isinstance(rule, Chain) and not 1 <= len(rule.body) <= len(VARIABLES)):
         raise RuleError(
             f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms"
         )
