@@ -58,9 +58,10 @@ def test_sums_over_grounded_bodies(case):
     weights = rng.normal(size=len(args[1].body))
     zeros = np.zeros(num_entities), np.zeros(num_entities, bool)
     place = np.zeros(num_entities, np.int64)
-    for feature in (0, 1, 2):
-        scored = kernels.score_candidates(entity, count, ptr, weights, feature, queries, *zeros)
-        by_hand = reference.score_candidates(entity, count, ptr, weights, feature, queries, *zeros)
+    for first in (0, 1, 2):
+        code = ((np.arange(len(weights)) + first) % 3).astype(np.int8)
+        scored = kernels.score_candidates(entity, count, ptr, weights, code, queries, *zeros)
+        by_hand = reference.score_candidates(entity, count, ptr, weights, code, queries, *zeros)
         same(scored[:2], by_hand[:2])
         np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
     rules = rng.permutation(len(weights)).astype(np.int32)

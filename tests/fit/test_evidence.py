@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rnnlogic.rules.constants import CONSTANT, constants_of, has_constants
-from rnnlogic.rules.evidence import IDS, is_evidence
 
 import rnnlogic as rl
 from rnnlogic.base.budget import UNLIMITED, Budget
@@ -15,7 +13,7 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.config import Config, changed, override
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.features.evidence.surest import are_surest
+from rnnlogic.features.evidence.surest import SUREST
 from rnnlogic.fit.compact.compact import compact_paths
 from rnnlogic.fit.compact.levels import frontier, model_at
 from rnnlogic.fit.compact.teacher import teacher_of
@@ -24,9 +22,10 @@ from rnnlogic.fit.given import NOTHING_GIVEN, Edits, edits_of
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.predictors.base import Task, predictor_class
+from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.rule import Constant, Feature, format_rule
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.family import family, family_facts, tiny_config
 
@@ -49,12 +48,11 @@ def fitted(tmp_path_factory):
 
 def test_every_kind_of_evidence_is_a_rule_with_a_weight(fitted):
     model, _ = fitted
-    body = model.learned.rules.body
-    assert set(body[(body < 0) & (body > CONSTANT)].tolist()) == set(IDS.values())
+    assert {rule.name for rule in model.learned.rules if isinstance(rule, Feature)} == set(FEATURES)
     assert np.isfinite(model.learned.weights).all()
     texts = {rule.text for rule in model.rules()}
-    assert "parent(X,Y) <- @linked(X,Y)" in texts
-    assert "parent^-1(X,Y) <- @frequent(X,Y)" in texts
+    assert "parent(X,Y) <- [linked]" in texts
+    assert "parent^-1(X,Y) <- [frequency]" in texts
     words = {rule.label for rule in model.rules()}
     assert "parent(X,Y) <- another relation leads from X to Y already" in words
 
@@ -78,13 +76,13 @@ def test_a_network_reads_the_evidence_of_a_run(fitted, vectors, tmp_path):
     model = rl.RNNLogic(config).fit(family(), run=tmp_path / "plus", rules=str(run))
     rules = of_run.learned.rules
     chains_and_evidence = rules.filter(
-        ~(rules.have_constants | are_surest(rules, np.arange(len(rules))))
+        ~(rules.have_constants | rules.are_feature(SUREST))
     )  # a network sees for itself which rules are good
     names = model.learned.predictor.pack().get("plus.encoder.named.weight")
     assert (names is None) == (vectors == "embedding")
-    assert names is None or len(names) == 11, "as in runs of before @surest, which must stay readable"
+    assert names is None or len(names) == 11, "as in earlier runs, which must stay readable"
     assert model.learned.rules == chains_and_evidence
-    assert chains_and_evidence.are_evidence.any()
+    assert chains_and_evidence.are_features.any()
     again, graph = rl.RNNLogic.load(tmp_path / "plus"), family().graph("train")
     heads, relations = np.arange(6, dtype=np.int32), np.zeros(6, np.int32)
     scores = model.scorer.score(graph, heads, relations)
@@ -92,7 +90,7 @@ def test_a_network_reads_the_evidence_of_a_run(fitted, vectors, tmp_path):
     head, relation, tail = model.dataset.train[0].tolist()
     vocab = model.dataset.vocab
     told = model.explain(vocab.entities[head], vocab.relations[relation], vocab.entities[tail])
-    assert any(is_evidence(rule.chain.body) for rule in told.contributions)
+    assert any(isinstance(rule.chain, Feature) for rule in told.contributions)
 
 
 def test_explanations_with_evidence_sum_to_the_score(fitted):
@@ -130,7 +128,7 @@ def test_the_choice_leaves_the_better_settings(tmp_path):
     assert {"100", "10", "1"} < decays
     assert any("evidence" in decay for decay in decays), "and less of it for named evidence"
     assert len({name.rsplit(",", 1)[0] for name in tried}) > 3, "several kinds of evidence were tried"
-    assert ("@" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
+    assert ("[" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
 
 
 def chosen(task, rank=None):
@@ -162,7 +160,7 @@ def test_fewer_rules_are_chosen_where_they_are_better(fitted):
     data, notes = model.dataset, []
     settings = ["choice.rules=[1.0,0.2]", "final.rules=10", "choice.facts=20"]
     config = override(tiny_config(), settings)
-    rules = model.learned.rules.filter(~model.learned.rules.are_evidence)
+    rules = model.learned.rules.filter(~model.learned.rules.are_features)
     task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
     rank = -np.arange(len(rules), dtype=float)
     rank[-1] = np.nan  # pinned
@@ -180,7 +178,7 @@ def test_weights_by_confidence_are_chosen_where_they_are_better(fitted):
     model, _ = fitted
     data, notes = model.dataset, []
     config = override(tiny_config(), ["choice.confidence=true", "choice.facts=20"])
-    rules = model.learned.rules.filter(~model.learned.rules.are_evidence)
+    rules = model.learned.rules.filter(~model.learned.rules.are_features)
     task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
     best = chosen(task)
     (tried,) = [figures["tried"] for figures in notes]
@@ -210,7 +208,7 @@ def test_compact_models_keep_evidence_and_answer_as_they_were_judged(fitted):
         ids, weights = model_at(paths, level, len(full.rules))
         report = evaluate(full.predictor.reduced(full.rules[ids], weights), dataset, "valid")
         assert report.metrics()["mrr"] == pytest.approx(level.mrr)
-        kept |= set(ids[full.rules.are_evidence[ids]].tolist())
+        kept |= set(ids[full.rules.are_features[ids]].tolist())
     assert kept
     assert (full.support[sorted(kept)] == 0).any(), "what speaks against an answer needs no support"
 
@@ -231,7 +229,7 @@ def test_rules_with_constants_are_rules_like_others(fitted):
     model, run = fitted
     rules, vocab = model.learned.rules, model.dataset.vocab
     stated = np.flatnonzero(rules.have_constants)
-    sides = {constants_of(rules[int(i)].body).at_head for i in stated}
+    sides = {rules[int(i)].at_head for i in stated}
     assert sides == {False, True}
     assert np.bincount(rules.heads[stated]).max() == 10, "five that name the answer, five that name the head"
     assert (model.learned.weights[stated] > 0).any()
@@ -251,10 +249,10 @@ def test_what_the_most_trusted_rule_adds_is_shown_with_that_rule(fitted):
         one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
         if one.contributions:
             assert math.fsum(rule.contribution for rule in one.contributions) == pytest.approx(one.score)
-        assert not any(rule.chain.body == (IDS["surest"],) for rule in one.contributions)
+        assert not any(rule.chain == Feature(r, SUREST) for rule in one.contributions)
         told = [rule for rule in one.contributions if any("most trusted" in line for line in rule.because)]
         trust = {rule.chain: rules.trust[rules.index(rule.chain)] for rule in one.contributions}
-        chains = [rule.chain for rule in one.contributions if not has_constants(rule.chain.body)]
+        chains = [rule.chain for rule in one.contributions if not isinstance(rule.chain, Constant)]
         if told:
             assert trust[told[0].chain] == max(trust[chain] for chain in chains) > 0
             assert "most trusted" in "\n".join(one.lines(everything=True))
@@ -267,7 +265,7 @@ def test_facts_of_rules_with_constants_are_shown(fitted):
     vocab, facts = model.dataset.vocab, []
     for h, r, t in model.dataset.valid.tolist():
         one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
-        told = [rule for rule in one.contributions if has_constants(rule.chain.body)]
+        told = [rule for rule in one.contributions if isinstance(rule.chain, Constant)]
         facts += [path for rule in told for path in rule.paths]
         assert all(rule.count == 1 for rule in told)
         assert all(len(path.entities) == 2 for rule in told for path in rule.paths)
@@ -303,7 +301,7 @@ def test_rules_with_constants_can_be_pinned_and_banned():
     assert 0 < len(kept) < len(mined)
     lost = [rule for rule in mined if rule not in kept]
     assert {rule.head for rule in lost} <= grandparents
-    assert all(constants_of(rule.body).other >= 0 for rule in lost)
+    assert all(rule.other >= 0 for rule in lost)
     with pytest.raises(RuleError, match="all given rules have constants"):
         Edits(edits.constants, edits.banned, None).for_predictor(uses_constants=False)
 

@@ -63,6 +63,7 @@ def candidates_of(query_ptr, candidate_ptr, rule, value=(), label=(), *, heads=N
         np.asarray(rule, getattr(rule, "dtype", np.int32)),
         np.ones(len(rule), np.int32),
         np.arange(int(max(rule, default=-1)) + 1),
+        np.ones(int(max(rule, default=-1)) + 1, bool),
         np.asarray(value, np.float32),
         np.asarray(label, np.int8),
     )

@@ -3,12 +3,11 @@
 from collections import Counter
 
 import pytest
-from rnnlogic.rules.constants import NONE, Constants, constants_of
 
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.rules.parse import parse_pattern
 from rnnlogic.rules.patterns import Banned
-from rnnlogic.rules.rule import mirrored
+from rnnlogic.rules.rule import NONE, Constant, mirrored
 from tests.helpers.family import family
 from tests.helpers.walks import facts_of
 
@@ -22,7 +21,7 @@ def counted(relation):
     bodies = {(h, r, t) for h, r, t in facts} | {(h, r, NONE) for h, r, _ in facts if r != relation}
     holders = Counter((step, other) for _, step, other in bodies)
     support = Counter(
-        Constants(False, answer, other, step)
+        Constant(relation, step, answer, other)
         for x, step, other in bodies
         for h, r, answer in facts
         if (h, r) == (x, relation) and other != answer
@@ -40,10 +39,9 @@ def test_the_most_confident_rules_and_their_mirror_images(number):
     assert mined == mine_constants(GRAPH, number, threads=1)
     named = {r: [] for r in range(2 * GRAPH.num_relations)}
     for rule in mined:
-        told = constants_of(rule.body)
         assert mirrored(rule, GRAPH.num_relations) in mined
-        if not told.at_head:
-            named[rule.head].append(told)
+        if not rule.at_head:
+            named[rule.head].append(rule)
     for relation, found in named.items():
         expected = counted(relation)
         assert set(found) <= set(expected)
@@ -61,7 +59,7 @@ def test_banned_rules_are_left_out():
         rule
         for rule in everything
         if rule.head % GRAPH.num_relations == pattern.head
-        and (rule.head == pattern.head) != constants_of(rule.body).at_head
-        and constants_of(rule.body).other != NONE
+        and (rule.head == pattern.head) != rule.at_head
+        and rule.other != NONE
     }
     assert lost

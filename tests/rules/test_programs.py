@@ -9,7 +9,6 @@ import pyoxigraph
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rnnlogic.rules.constants import Constants, constants_of
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.dataset import load_dataset
@@ -26,7 +25,7 @@ from rnnlogic.rules.programs.cypher import cypher_name
 from rnnlogic.rules.programs.logic import clingo_string, prolog_atom
 from rnnlogic.rules.programs.sparql import iri, log1p_bindings
 from rnnlogic.rules.programs.sql import sql_string
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import NONE, Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.calibration import random_level
@@ -130,8 +129,8 @@ def test_names_that_hurt(language):
 def stated(umls):
     """Rules with constants of every kind on UMLS, and a chain between them."""
     mined = mine_constants(umls.graph("train"), 40)
-    lengths, at_head = mined.lengths, mined.body[mined.body_ptr[:-1]] < 0
-    groups = [(lengths == n) & (at_head == side) for n in (2, 3) for side in (False, True)]
+    kinds, is_any = mined.kinds.kind, mined.kinds.other == NONE
+    groups = [(is_any == some) & (kinds == kind) for some in (True, False) for kind in np.unique(kinds)]
     picked = [mined[int(i)] for group in groups for i in np.flatnonzero(group)[[0, -1]]]
     return RuleSet.from_rules([*picked[:4], Chain(0, (1,)), *picked[4:]])
 
@@ -153,8 +152,9 @@ def test_entities_of_names_that_hurt(language):
     names = tuple(name for name in NAMES if language != "cypher" or "." not in name)
     vocab, n = Vocab(names, ("r", "s")), len(names)
     graph = Graph.from_triples([(i, 0, (i + 1) % n) for i in range(n)], n, 2)
-    told = [Constants(i % 2 == 0, i, (i + 3) % n, 0 if i % 3 else 2) for i in range(n)]
-    rules = RuleSet.from_rules(Chain(1 + 2 * (i % 2), one.body) for i, one in enumerate(told))
+    rules = RuleSet.from_rules(
+        Constant(1 + 2 * (i % 2), 0 if i % 3 else 2, i, (i + 3) % n, at_head=i % 2 == 0) for i in range(n)
+    )
     ours = expected(graph, rules, vocab)
     assert {rule for rule, *_ in ours} == {*range(1, n + 1)}
     assert run(language, graph, rules, vocab) == ours
@@ -165,7 +165,7 @@ def test_a_ranking_by_chains_and_rules_with_constants(language, umls):
     graph, vocab = umls.graph("train"), umls.vocab
     mined, relation = mine_constants(graph, 20), vocab.relation_id("affects^-1")
     rules = RuleSet.from_rules([Chain(relation, (0,)), *mined[mined.by_head(relation)]])
-    heads = {constants_of(rule.body).constant for rule in rules if rule.body[0] < 0}
+    heads = {rule.constant for rule in rules if isinstance(rule, Constant) and rule.at_head}
     weights = np.random.default_rng(1).normal(size=len(rules))
     scorer, level = RuleScorer(rules, weights, "log1p", threads=1), random_level(0, vocab.num_relations)
     table = RuleTable(rules, {"weight": weights.tolist()})

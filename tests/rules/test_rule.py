@@ -3,12 +3,11 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rnnlogic.rules.constants import NONE, Constants, constants_of
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.rules.rule import Chain, format_rule, mirrored
+from rnnlogic.rules.rule import NONE, Chain, Constant, format_rule, mirrored
 
 FRIEND, HOBBY, LIVES = 0, 1, 2
 FRIEND_INV, HOBBY_INV, LIVES_INV = 3, 4, 5
@@ -53,30 +52,28 @@ PEOPLE = Vocab(("ann", "X", "new york", "a"), ("speaks", "lives in"), entity_lab
 
 
 @pytest.mark.parametrize(
-    ("told", "text"),
+    ("rule", "text"),
     [
-        (Constants(False, 0, 2, 1), 'speaks(X,ann) <- "lives in"(X,"new york")'),
-        (Constants(False, 0, 2, 3), 'speaks(X,ann) <- "lives in"("new york",X)'),
-        (Constants(False, 1, NONE, 1), 'speaks(X,"X") <- "lives in"(X,Z)'),
-        (Constants(True, 0, 3, 1), 'speaks(ann,Y) <- "lives in"(a,Y)'),
-        (Constants(True, 3, NONE, 3), 'speaks(a,Y) <- "lives in"(Y,Z)'),
-        (Constants(False, 3, 3, 1), 'speaks(X,"a") <- "lives in"(X,"a")'),
+        (Constant(0, 1, 0, 2, False), 'speaks(X,ann) <- "lives in"(X,"new york")'),
+        (Constant(0, 3, 0, 2, False), 'speaks(X,ann) <- "lives in"("new york",X)'),
+        (Constant(0, 1, 1, NONE, False), 'speaks(X,"X") <- "lives in"(X,Z)'),
+        (Constant(0, 1, 0, 3, True), 'speaks(ann,Y) <- "lives in"(a,Y)'),
+        (Constant(0, 3, 3, NONE, True), 'speaks(a,Y) <- "lives in"(Y,Z)'),
+        (Constant(0, 1, 3, 3, False), 'speaks(X,"a") <- "lives in"(X,"a")'),
     ],
 )
-def test_rules_with_constants_as_text(told, text):
-    rule = Chain(0, told.body)
-    assert constants_of(rule.body) == told
+def test_rules_with_constants_as_text(rule, text):
     assert format_rule(rule, PEOPLE) == format_rule(rule, PEOPLE, style="short") == text
     assert parse_rule(text, PEOPLE) == rule
     turned = mirrored(rule, PEOPLE.num_relations)
     assert turned.head == 2
-    assert constants_of(turned.body).at_head != told.at_head
+    assert turned.at_head != rule.at_head
     assert mirrored(turned, PEOPLE.num_relations) == rule
     assert parse_rule(format_rule(turned, PEOPLE), PEOPLE) == turned
 
 
 def test_other_ways_to_write_rules_with_constants():
-    expected = Chain(0, Constants(False, 3, 0, 1).body)
+    expected = Constant(0, 1, 3, 0)
     for text in ('speaks(V1,Ayo) <- "lives in"(V1,ann)', 'speaks(A,"a") :- "lives in"^-1("ann",A)'):
         assert parse_rule(text, PEOPLE) == expected
     assert format_rule(expected, PEOPLE, labels=True) == 'speaks(X,Ayo) <- "lives in"(X,ann)'

@@ -4,13 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rnnlogic.rules.constants import CONSTANT
-from rnnlogic.rules.evidence import FIRST, IDS
 
 from rnnlogic.base.arrays import WrongArraysError, require_arrays
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 
 VOCAB = Vocab((), ("friend", "hobby"))
@@ -110,7 +108,7 @@ def test_membership_and_missing_rules():
     ruleset = RuleSet.from_rules([Chain(0, (1,)), Chain(1, ())])
     assert Chain(1, ()) in ruleset
     assert Chain(1, (1,)) not in ruleset
-    with pytest.raises(ValueError, match=r"Rule\(head=1, body=\(1,\)\) is not in RuleSet\(2 rules"):
+    with pytest.raises(ValueError, match=r"Chain\(head=1, body=\(1,\)\) is not in RuleSet\(2 rules"):
         ruleset.index(Chain(1, (1,)))
     with pytest.raises(IndexError):
         ruleset[2]
@@ -163,11 +161,11 @@ def test_from_text_names_the_line():
 @pytest.mark.parametrize(
     "body",
     [
-        [-1], [-9], [FIRST, 0], [0, FIRST], [min(IDS.values()) - 1], [CONSTANT], [CONSTANT, CONSTANT],
-        [0, CONSTANT, 1], [CONSTANT, 0, CONSTANT], [0, 1, CONSTANT], [0, *[CONSTANT] * 3], [CONSTANT, FIRST],
+        [-1], [-9], [-10, 0], [0, -10], [-22], [-1000], [-1000, -1000],
+        [0, -1000, 1], [-1000, 0, -1000], [0, 1, -1000], [0, *[-1000] * 3], [-1000, -10],
     ],
 )  # fmt: skip
-def test_steps_that_stand_for_nothing_are_refused(body):
+def test_steps_of_old_files_that_stand_for_nothing_are_refused(body):
     arrays = {"heads": np.zeros(1, np.int32), "body": np.array(body, np.int32)}
     with pytest.raises(RuleError, match="damaged"):
         unpack_rules(arrays | {"body_ptr": np.array([0, len(body)])})
@@ -195,20 +193,19 @@ def test_a_rule_that_is_there_twice_is_refused(rules, is_fine):
 
 def test_rules_with_constants_are_told_apart():
     rules = RuleSet.from_rules(
-        [Chain(0, (1, 2)), Chain(0, (1, CONSTANT - 4)), Chain(0, (CONSTANT, CONSTANT, 1))]
+        [Chain(0, (1, 2)), Constant(0, 1, 4, NONE), Constant(0, 1, 0, 0, at_head=True), Feature(0, "linked")]
     )
-    assert rules.have_constants.tolist() == [False, True, True]
-    assert rules.atoms.tolist() == [2, 1, 1]
+    assert rules.have_constants.tolist() == [False, True, True, False]
+    assert rules.are_features.tolist() == [False, False, False, True]
+    assert rules.lengths.tolist() == [2, 1, 1, 1]
     assert rules.max_length == 2
     assert unpack_rules(pack_rules(rules)) == rules
-    with pytest.raises(ValueError, match="one relation and one or two entities"):
-        RuleSet.from_rules([Chain(0, (1, CONSTANT, 2))])
 
 
 @pytest.mark.parametrize(("entities", "is_fine"), [(5, True), (4, False)])
 def test_constants_must_be_entities_of_the_graph(entities, is_fine):
-    arrays = pack_rules(RuleSet.from_rules([Chain(0, (1, CONSTANT - 4))]))
-    with nullcontext() if is_fine else pytest.raises(WrongArraysError, match="body holds -1004, less than"):
+    arrays = pack_rules(RuleSet.from_rules([Constant(0, 1, 4, NONE)]))
+    with nullcontext() if is_fine else pytest.raises(WrongArraysError, match="constant holds 4"):
         require_arrays(arrays, RULE_ARRAYS, {"E": entities, "R": 2})
 
 
@@ -217,3 +214,20 @@ def test_sets_without_common_rules_can_be_concatenated():
     second = RuleSet.from_rules([Chain(0, (2,)), Chain(1, (0, 0, 2))])
     assert RuleSet.concatenated([first, second]) == first | second
     assert len(RuleSet.concatenated([])) == 0
+
+
+def test_rules_of_earlier_versions_are_read():
+    bodies = [[1, 2], [1, -1004], [1, -1003, -1004], [-1002, -1001, 1], [-10], [-21]]
+    arrays = {
+        "heads": np.zeros(len(bodies), np.int32),
+        "body": np.array([step for body in bodies for step in body], np.int32),
+        "body_ptr": np.cumsum([0, *map(len, bodies)]),
+    }
+    assert list(unpack_rules(arrays)) == [
+        Chain(0, (1, 2)),
+        Constant(0, 1, 4, NONE),
+        Constant(0, 1, 4, 3),
+        Constant(0, 1, 2, 1, at_head=True),
+        Feature(0, "reversed"),
+        Feature(0, "best_chain"),
+    ]

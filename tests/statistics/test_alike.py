@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from rnnlogic.rules.constants import NONE, Constants
-from rnnlogic.rules.evidence import IDS
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics import alike
 from rnnlogic.statistics.alike import alike_rules
@@ -62,9 +60,9 @@ def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
 
 def test_rules_with_constants_are_compared_and_named_evidence_is_not():
     graph = Graph.from_triples([(i, r, 9) for i in range(5) for r in (0, 1)] + [(7, 0, 8)], 10, 3)
-    told = [(False, 6, 9, 0), (False, 6, 9, 1), (False, 6, NONE, 0), (True, 6, NONE, 0)]
-    stated = [Chain(2, Constants(*one).body) for one in told]
-    named = [Chain(2, (step,)) for step in list(IDS.values())[:2]]
+    told = [(0, 6, 9), (1, 6, 9), (0, 6, NONE), (0, 6, NONE, True)]
+    stated = [Constant(2, *one) for one in told]
+    named = [Feature(2, "reversed"), Feature(2, "linked")]
     rules = RuleSet.from_rules(
         [*named, stated[0], Chain(2, (1,)), stated[1], Chain(2, (1, 3, 1)), *stated[2:]]
     )

@@ -6,10 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from rnnlogic.rules.constants import NONE, Constants
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import NONE, Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.statistics.amie import amie_statistics
@@ -43,9 +42,9 @@ def test_statistics_of_rules_with_constants():
         (5, 0, 5),
     ]
     graph = Graph.from_triples(facts, 6, 2)
-    told = [(False, 0, 4, 0), (False, 0, NONE, 0), (True, 0, 4, 2), (True, 0, NONE, 2), (False, 0, 0, 1)]
+    told = [(0, 0, 4), (0, 0, NONE), (2, 0, 4, True), (2, 0, NONE, True), (1, 0, 0)]
     heads = [1, 1, 3, 3, 1]
-    rules = RuleSet.from_rules(Chain(h, Constants(*one).body) for h, one in zip(heads, told, strict=True))
+    rules = RuleSet.from_rules(Constant(h, *one) for h, one in zip(heads, told, strict=True))
     found = anyburl_statistics(graph, rules, threads=1)
     assert found.predictions.tolist() == [3, 3, 3, 3, 0], (
         "what the rule names and r(X,c) <- r(X,c) say nothing"

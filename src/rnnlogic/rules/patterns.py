@@ -69,7 +69,9 @@ def matches(pattern: Pattern, rules: RuleSet) -> Mask:
         return np.asarray(possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name)))
     if isinstance(pattern, Constant):
         return possible & _constants_match(pattern, rules)
-    found, possible = np.zeros(len(rules), np.bool_), possible & rules.are_chains
+    # "..." stands for any steps, so such a pattern describes rules with constants, too: their body is one step
+    may_match = ~rules.are_features if Wild.GAP in pattern.body else rules.are_chains
+    found, possible = np.zeros(len(rules), np.bool_), possible & may_match
     for length in np.unique(rules.lengths[possible]).tolist():
         ids = np.flatnonzero(possible & (rules.lengths == length))
         found[ids] = _bodies_match(pattern.body, rules.steps(ids, length))

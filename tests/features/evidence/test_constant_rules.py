@@ -4,24 +4,23 @@ from itertools import product
 
 import numpy as np
 import pytest
-from rnnlogic.rules.constants import NONE, Constants, constants_of
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.paths import paths
 from rnnlogic.features.ground import Grounder
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import NONE, Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.walks import facts_of
 
 ENTITIES, RELATIONS = 5, 2
 ALL = [
-    Constants(at_head, constant, other, step)
+    Constant(0, step, constant, other, at_head)
     for at_head, constant, other, step in product(
         (False, True), range(ENTITIES), range(NONE, ENTITIES), range(2 * RELATIONS)
     )
 ]
-RULES = RuleSet.from_rules(Chain(r, told.body) for r in range(2 * RELATIONS) for told in ALL)
+RULES = RuleSet.from_rules(told._replace(head=r) for r in range(2 * RELATIONS) for told in ALL)
 
 
 def random_graph(seed: int) -> Graph:
@@ -68,7 +67,7 @@ def test_rules_reach_what_a_plain_reading_says(seed, hide):
             (query, entity, int(i))
             for query, (head, out) in enumerate(zip(heads.tolist(), hidden.tolist(), strict=True))
             for i in RULES.by_head(relation)
-            for entity in reached(constants_of(RULES[i].body), visible(graph, head, relation, out), head)
+            for entity in reached(RULES[i], visible(graph, head, relation, out), head)
         }
         assert expected
         assert found_by(grounder, heads, relation, hidden) == expected
@@ -85,7 +84,7 @@ def test_chunks_bound_the_results_and_change_nothing():
 def test_chains_and_rules_with_constants_are_merged():
     graph = random_graph(1)
     chains = [Chain(0, (1,)), Chain(0, (1, 3))]
-    both = RuleSet.from_rules([chains[0], Chain(0, ALL[7].body), chains[1], Chain(0, ALL[-1].body)])
+    both = RuleSet.from_rules([chains[0], ALL[7], chains[1], ALL[-1]])
     heads = graph.edges(0)[0]
     found = found_by(Grounder(graph, both, threads=1), heads, 0, None)
     for ids in ([0, 2], [1, 3]):
@@ -95,9 +94,7 @@ def test_chains_and_rules_with_constants_are_merged():
 
 def test_facts_behind_an_answer():
     graph = Graph.from_triples([(0, 0, 1), (0, 1, 2), (0, 1, 3), (4, 1, 2)], ENTITIES, RELATIONS)
-    both, some, mirror = (
-        Chain(0, Constants(*told).body) for told in ((False, 1, 2, 1), (False, 1, NONE, 1), (True, 1, 2, 3))
-    )
+    both, some, mirror = (Constant(0, *told) for told in ((1, 1, 2), (1, 1, NONE), (3, 1, 2, True)))
     assert [path.entities for path in paths(graph, 0, both, 1).paths] == [(0, 2)]
     assert [path.entities for path in paths(graph, 0, some, 1).paths] == [(0, 2), (0, 3)]
     assert paths(graph, 0, some, 1).total == 1, "a body holds or not"
@@ -109,4 +106,4 @@ def test_facts_behind_an_answer():
 
 def test_entities_that_the_graph_lacks_are_refused():
     with pytest.raises(RNNLogicError, match="entities beyond the 5"):
-        Grounder(random_graph(0), RuleSet.from_rules([Chain(0, Constants(False, 5, NONE, 0).body)]))
+        Grounder(random_graph(0), RuleSet.from_rules([Constant(0, 0, 5, NONE)]))

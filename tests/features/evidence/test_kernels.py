@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from rnnlogic.rules.evidence import IDS, ids_of
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.evidence import kernels, reference
@@ -11,7 +10,8 @@ from rnnlogic.features.evidence.counting import reference as counting_reference
 from rnnlogic.features.evidence.output.kernels import KINDS
 from rnnlogic.features.evidence.tables import find_items, relation_tables
 from rnnlogic.features.ground import Grounder
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.features import of_groups
+from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 
 ENTITIES, RELATIONS = 8, 2
@@ -89,7 +89,7 @@ def test_what_is_hidden_changes_nothing():
         [
             Chain(0, (1,)),
             Chain(0, (0, 2, 0)),
-            *(Chain(0, (i,)) for i in ids_of({"negative_evidence", "prior"})),
+            *(Feature(0, name) for name in of_groups({"exclusions", "base_rate"})),
         ]
     )
     for head, tail in zip(*graph.edges(0), strict=True):
@@ -110,7 +110,7 @@ def test_what_is_hidden_changes_nothing():
 
 def test_evidence_alone_makes_candidates_only_where_it_speaks_for_them():
     graph = random_graph(2)
-    linked = RuleSet.from_rules([Chain(0, (IDS["linked"],))])
+    linked = RuleSet.from_rules([Feature(0, "linked")])
     assert all(len(part) == 0 for part in Grounder(graph, linked, 1).ground(np.arange(ENTITIES), 0))
-    often = RuleSet.from_rules([Chain(0, (IDS["frequent"],))])
+    often = RuleSet.from_rules([Feature(0, "frequency")])
     assert any(len(part) for part in Grounder(graph, often, 1).ground(np.arange(ENTITIES), 0))

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from rnnlogic.rules.constants import Constants
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.evidence.surest import SUREST, are_surest, strengths
+from rnnlogic.features.evidence.surest import SUREST, strengths
 from rnnlogic.features.evidence.trust import kernels, reference
 from rnnlogic.features.ground import Grounder
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import trust_of
 
@@ -47,16 +46,16 @@ def test_the_kernels_are_those_of_the_twin(seed, entities):
 def test_every_answer_that_a_trusted_chain_reaches_gets_the_largest_trust():
     facts = [(0, 0, 1), (0, 1, 1), (0, 1, 2), (0, 2, 3), (4, 2, 4)]
     graph = Graph.from_triples(facts, 5, 3)
-    named = RuleSet.from_rules([Chain(0, Constants(False, 2, 3, 2).body), Chain(0, (SUREST,))])
+    named = RuleSet.from_rules([Constant(0, 2, 2, 3), Feature(0, SUREST)])
     rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (1, 4, 1)), Chain(0, (2,))]).trusted([0.5, 0.2, 0.0])
     rules |= named.trusted([0.9, 0.0])
-    np.testing.assert_array_equal(are_surest(rules, np.array([4, 0])), [True, False])
+    assert rules.are_feature(SUREST).tolist() == [False] * 4 + [True]
     assert strengths(rules, np.arange(5)) == pytest.approx(np.log1p([50, 20, 0, 0, 0]))
     found = next(Grounder(graph, rules, 1).ground([0], 0)).columns()
-    values = {int(e): -v for e, r, v in zip(found.entity, found.rule, found.count, strict=True) if r == 4}
+    values = {int(e): v for e, r, v in zip(found.entity, found.rule, found.count, strict=True) if r == 4}
     assert values == pytest.approx({1: np.log(51), 2: np.log(51)})
     fewer = next(Grounder(graph, rules[[1, 4]], 1).ground([0], 0)).columns()
-    assert -fewer.count[fewer.rule == 1] == pytest.approx(np.log([21, 21]))
+    assert fewer.count[fewer.rule == 1] == pytest.approx(np.log([21, 21]))
 
 
 def test_trust_goes_along_with_rules():

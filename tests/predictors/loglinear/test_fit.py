@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rnnlogic.rules.evidence import IDS
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.transforms import feature_values
+from rnnlogic.features.table import no_candidates
+from rnnlogic.features.transforms import transformed
 from rnnlogic.predictors.loglinear.fit import (
     discounted,
     examples,
@@ -23,7 +23,7 @@ from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.paths.model import PathModel
 from rnnlogic.predictors.paths.values import PathValues
 from rnnlogic.predictors.values import RuleValues
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.embeddings import path_score, random_embedding
@@ -177,9 +177,12 @@ def test_the_discount_is_for_answers_only(family, rules):
 
 def test_features():
     counts = np.array([1, 3, 2**40])
-    assert feature_values(counts, "count").tolist() == [1.0, 3.0, 2.0**40]
-    assert feature_values(counts, "binary").tolist() == [1.0, 1.0, 1.0]
-    np.testing.assert_allclose(feature_values(counts, "log1p"), np.log1p(counts), rtol=1e-6)
+    found = replace(
+        no_candidates(0, 0), rule=np.array([0, 0, 1]), count=counts, counts_paths=np.array([True, False])
+    )
+    assert transformed(found, "count").tolist() == [1.0, 3.0, 2.0**40]
+    assert transformed(found, "binary").tolist() == [1.0, 1.0, 2.0**40], "features keep their values"
+    np.testing.assert_allclose(transformed(found, "log1p"), [np.log(2), np.log(4), 2.0**40], rtol=1e-6)
 
 
 def test_same_seed_same_weights_for_any_thread_count(family, rules):
@@ -191,7 +194,7 @@ def test_same_seed_same_weights_for_any_thread_count(family, rules):
 
 def test_named_evidence_bears_a_share_of_the_decay_and_itself_the_square_of_it(family, rules):
     rules |= RuleSet.from_rules([Chain(AUNT, (PARENT, 3 + PARENT))])  # leads back to X
-    rules |= RuleSet.from_rules(Chain(AUNT, (IDS[name],)) for name in ("linked", "itself"))
+    rules |= RuleSet.from_rules(Feature(AUNT, name) for name in ("linked", "itself"))
     settings = LogLinearSettings(weight_decay=3.0, evidence_decay=0.1, steps=400, feature="count")
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from rnnlogic.rules.evidence import IDS
 
 from rnnlogic.predictors.paths.model import PathModel
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import path_score, random_embedding
 from tests.helpers.walks import candidates_of
@@ -37,7 +36,7 @@ def test_bodies_of_the_same_relations_share_a_turn():
 
 
 def test_named_evidence_has_phi_one():
-    rules = RuleSet.from_rules([Chain(0, (0, 1)), Chain(0, (IDS["taken"],))])
+    rules = RuleSet.from_rules([Chain(0, (0, 1)), Feature(0, "seen")])
     paths = PathModel(random_embedding(6, 3), delta=7.0)
     results = candidates_of([0, 1], [0, 2], [0, 1], heads=[2], entity=[0])
     chain, named = paths.phi(paths.turns(rules, 0), results)

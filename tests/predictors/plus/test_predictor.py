@@ -7,7 +7,7 @@ import pytest
 
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.transforms import feature_values
+from rnnlogic.features.transforms import transformed
 from rnnlogic.predictors.base import reaching
 from rnnlogic.predictors.eta import combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.settings import PathSettings
@@ -49,9 +49,9 @@ def scorer_of(eta=0.0, paths=None, threads=1):
 def score_by_hand(head, tail, paths=None, without=None):
     """The network on the rules that lead from head to tail, and how many rules those are."""
     found = reaching(Grounder(GRAPH, KNOWN.rules, 1), head, PARENT, tail, is_hidden=False)
-    rule, count = found.rule_id, found.count
+    rule = found.rule_id
     kept = np.array([k != without for k in rule], bool)
-    ptr, value = np.array([0, kept.sum()]), feature_values(count, "log1p")[kept].astype("f4")
+    ptr, value = np.array([0, kept.sum()]), transformed(found, "log1p", np.float32)[kept]
     whole = parameters_of()
     by_network = replace(whole, psi=0 * whole.psi).rule_scores(PARENT, ptr, rule[kept], value)[0]
     bodies = [KNOWN.rules[int(k)].body for k in rule[kept]]

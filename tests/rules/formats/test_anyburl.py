@@ -6,13 +6,12 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rnnlogic.rules.constants import Constants
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats import format_of, read_table, write_table
 from rnnlogic.rules.formats.lines import ImportReport
-from rnnlogic.rules.rule import Chain, format_rule
+from rnnlogic.rules.rule import Chain, Constant, format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from tests.helpers.names import rule_sets, vocabularies
@@ -123,7 +122,7 @@ def test_rules_with_constants_are_read_and_written(tmp_path):
     assert (report.read, report.kept, report.mirrored, report.dropped()) == (4, 8, 4, {})
     write_table(tmp_path / "again.tsv", table, vocab, "anyburl")
     assert (tmp_path / "again.tsv").read_text() == lines
-    unclear = table_of(RuleSet.from_rules([Chain(1, Constants(False, 3, 0, 0).body)]))
+    unclear = table_of(RuleSet.from_rules([Constant(1, 0, 3, 0)]))
     with pytest.raises(RuleError, match="ambiguous"):
         write_table(tmp_path / "X.tsv", unclear, vocab, "anyburl")
     path.write_text(
