@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rnnlogic.predictors.loglinear.predictor import RuleScorer
     from rnnlogic.rules.formats import read_rules, write_rules
     from rnnlogic.rules.parse import parse_rule
-    from rnnlogic.rules.rule import Rule, format_rule
+    from rnnlogic.rules.rule import Chain, Constant, Feature, Rule, format_rule
     from rnnlogic.rules.ruleset import RuleSet
 
 __all__ = [

@@ -48,7 +48,7 @@ def tried(task):
 def variants_of(task):
     rules = task.rules
     rng, always = np.random.default_rng(0), np.zeros(len(rules), bool)
-    masks = [~always, rng.random(len(rules)) < 0.5, ~rules.are_evidence, rules.lengths < 2, always]
+    masks = [~always, rng.random(len(rules)) < 0.5, ~rules.are_features, rules.lengths < 2, always]
     ways = [False, True, "noisy_or", "only", "only"]
     return [
         Variant(mask, task.config.predictor.model_copy(update={"by_confidence": way}))

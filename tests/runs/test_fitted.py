@@ -26,7 +26,7 @@ def test_it_answers_as_the_model_does(run):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "problem"), [(99, "body holds 99"), (-100, "neither a relation nor evidence")]
+    ("wrong", "problem"), [(99, "body holds 99"), (-100, "neither a relation nor a feature")]
 )
 def test_rules_without_a_relation_are_refused(run, wrong, problem):
     run.finish(given_rules(family()))

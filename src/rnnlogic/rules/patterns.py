@@ -69,7 +69,7 @@ def matches(pattern: Pattern, rules: RuleSet) -> Mask:
         return np.asarray(possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name)))
     if isinstance(pattern, Constant):
         return possible & _constants_match(pattern, rules)
-    # "..." stands for any steps, so such a pattern describes rules with constants, too: their body is one step
+    # "..." stands for any steps, so such a pattern describes rules with constants too: one step each
     may_match = ~rules.are_features if Wild.GAP in pattern.body else rules.are_chains
     found, possible = np.zeros(len(rules), np.bool_), possible & may_match
     for length in np.unique(rules.lengths[possible]).tolist():
