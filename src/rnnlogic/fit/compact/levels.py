@@ -56,7 +56,7 @@ def frontier(paths: Sequence[Path], most: int | None = None, points: int = 40) -
 
 
 def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
-    """The smallest level that loses no more than the tolerance against the full model.
+    """The smallest level that loses no more than the tolerance, a share of the full model's MRR, against it.
 
     By two standard errors if one does, else by one, else by none. If no level is so good, the full model is
     taken, or, where it is none of the levels (as with a limit on the rules), one close to the best.
@@ -64,22 +64,27 @@ def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
     full = levels[0].mrr + levels[0].drop
     small = [level for level in levels if level.chosen]
     for errors in (2, 1, 0):
-        good = [level for level in small if level.mrr - errors * level.error >= full - tolerance]
+        good = [level for level in small if level.mrr - errors * level.error >= full * (1 - tolerance)]
         if good:
             return min(good, key=lambda level: (level.rules, -level.mrr))
     return _near_best(small, tolerance) if len(small) == len(levels) else levels[0]
 
 
 def _near_best(levels: Sequence[Level], tolerance: float) -> Level:
-    """The smallest level that may lose what it loses against the best: the tolerance times what it saves.
+    """The smallest level that may lose what it loses against the best: the tolerated share times what it saves.
 
     A limit already costs accuracy, so a level that saves half of the largest one's rules may lose half of the
     tolerance more, and one that hardly saves any rules hardly anything.
     """
     best, most = max(level.mrr for level in levels), max(level.rules for level in levels)
-    good = [level for level in levels if level.mrr >= best - tolerance * (1 - level.rules / max(most, 1))]
+    good = [level for level in levels if level.mrr >= best * (1 - tolerance * _saved(level, most))]
     fallback = max(levels, key=lambda level: (level.mrr, -level.rules))
     return min(good, key=lambda level: (level.rules, -level.mrr), default=fallback)
+
+
+def _saved(level: Level, most: int) -> float:
+    """The share of the largest level's rules that a level does without."""
+    return 1 - level.rules / max(most, 1)
 
 
 def model_at(paths: Sequence[Path], level: Level, num_rules: int) -> tuple[Ids, Floats]:

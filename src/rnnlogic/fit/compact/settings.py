@@ -13,7 +13,9 @@ class CompactSettings(Settings):
     """How few rules are made of many. What no packaged file sets was measured once: see docs/lab-notes.md."""
 
     enabled: bool = Field(True, description="Leave the compact model behind; if not, the full one")
-    tolerance: float = Field(0.01, ge=0, description="Validation MRR that may be lost against the full model")
+    tolerance: float = Field(
+        0.02, ge=0, lt=1, description="Share of the full model's validation MRR that may be lost"
+    )
     rules: int | None = Field(None, ge=1, description="At most so many rules per relation and direction")
     signs: Literal["any", "nonnegative"] = Field(
         "any", description="Whether rules may speak against an answer (negative weights)"
