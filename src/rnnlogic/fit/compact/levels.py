@@ -71,7 +71,7 @@ def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
 
 
 def _near_best(levels: Sequence[Level], tolerance: float) -> Level:
-    """The smallest level that may lose what it loses against the best: the tolerated share times what it saves.
+    """The smallest level close to the best: it may lose the tolerated share times what it saves.
 
     A limit already costs accuracy, so a level that saves half of the largest one's rules may lose half of the
     tolerance more, and one that hardly saves any rules hardly anything.
