@@ -174,6 +174,39 @@ def test_check_says_what_is_there_and_whether_it_is_whole(folder, monkeypatch, c
     assert run("--no-verify", *ask, monkeypatch=monkeypatch) in (0, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("reports/test.json", "`rnnlogic evaluate` makes missing reports"),
+        ("stages/mined.safetensors", "the finished model answers without its stages"),
+        ("rules.txt", ""),
+    ],
+)
+def test_check_says_what_is_missing(name, remedy, folder, monkeypatch, capsys):
+    write_object(folder / "reports" / "test.json", {})
+    write_arrays(folder / "stages" / "mined.safetensors", {"x": np.arange(3)})
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 0
+    (folder / name).unlink()
+    capsys.readouterr()
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 1
+    verdict = " ".join(capsys.readouterr().out.split()).partition("NOT whole: ")[2]
+    assert verdict.startswith(f"{name} is missing, of ")
+    assert verdict.endswith(f"; {remedy}" if remedy else " s")
+    assert run("check", str(folder), "--json", monkeypatch=monkeypatch) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["whole"], told["missing"]) == (False, [name])
+
+
+def test_a_finished_embedding_is_whole_without_its_checkpoint(tmp_path, monkeypatch):
+    vocab = family().vocab
+    inner = random_embedding(vocab.num_entities, vocab.num_relations)
+    save_embedding(tmp_path / "embedding", inner, vocab, {})
+    checkpoint = tmp_path / "embedding" / "checkpoint.safetensors"
+    write_arrays(checkpoint, {"x": np.arange(3)})
+    checkpoint.unlink()
+    assert run("check", str(tmp_path / "embedding"), monkeypatch=monkeypatch) == 0
+
+
 def test_check_notices_that_the_manifest_itself_is_gone(folder, monkeypatch, capsys):
     vocab = family().vocab
     inner = random_embedding(vocab.num_entities, vocab.num_relations)
