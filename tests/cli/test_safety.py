@@ -286,6 +286,48 @@ def test_values_of_a_foreign_run_that_make_no_sense(folder, name, change, monkey
     assert "cannot be read" in capsys.readouterr().err
 
 
+ASK = ("--head", "grandpa0", "--relation", "parent")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"unreached": value} for value in (-5, 7)),
+        *({"missing": -1}, {"facts": 1e308}, {"reached": 1e9}),
+        {"reliability": [dict.fromkeys(("low", "high", "facts", "predicted", "observed"), 2.0)]},
+    ],
+    ids=str,
+)
+def test_probabilities_of_a_foreign_run_that_are_none(folder, change, monkeypatch, capsys):
+    about = json.loads((folder / "calibration.json").read_text())
+    about["levels"]["train"] |= change
+    write_object(folder / "calibration.json", about)
+    assert run("predict", str(folder), *ASK, monkeypatch=monkeypatch) == 2
+    told = capsys.readouterr().err
+    assert "the calibration of this run cannot be read" in told
+    assert next(iter(change)) in told or "is 2, not within 0 and 1" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "value"),
+    [
+        ("model.safetensors", "weights", 1e308),
+        ("model.safetensors", "weights", -1e308),
+        ("calibration.safetensors", "train.both_ways.scale", 0.0),
+        ("calibration.safetensors", "train.both_ways.weights", 1e308),
+        ("calibration.safetensors", "train.both_ways.ceiling", np.nan),
+    ],
+)
+def test_weights_of_a_foreign_run_that_no_sum_can_hold(folder, file, name, value, monkeypatch, capsys):
+    arrays = {key: array.copy() for key, array in read_arrays(folder / file).items()}
+    arrays[name][:] = value
+    write_arrays(folder / file, arrays)
+    assert run("predict", str(folder), *ASK, "--json", monkeypatch=monkeypatch) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "cannot be read" in told.err
+
+
 @pytest.fixture
 def usual_signals():
     """Signals as a terminal leaves them: nohup would have them ignored."""
