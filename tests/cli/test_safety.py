@@ -354,6 +354,18 @@ def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, caps
     assert Run.exists(tmp_path / "run")
 
 
+@pytest.mark.usefixtures("usual_signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_every_command_ends_with_the_exit_code_of_its_signal(number, folder, monkeypatch, capsys):
+    def signalled(*_, **__):
+        os.kill(os.getpid(), number)
+        raise AssertionError("not stopped")
+
+    monkeypatch.setattr("rnnlogic.runs.check.check_folder", signalled)
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 128 + number
+    assert capsys.readouterr().err == "stopped\n"
+
+
 @pytest.mark.parametrize(("closed", "code"), [("<&- >&- 2>&-", 0), (">&-", 0), ("2>&-", 2)])
 def test_closed_streams_lead_nowhere(closed, code, whole):
     place = whole if code == 0 else whole / "missing"
