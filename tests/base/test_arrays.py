@@ -66,6 +66,8 @@ def test_what_is_declared_comes_back_and_can_be_changed():
         ({"body_ptr": np.array([0, 1, 9])}, "body_ptr does not rise from 0 to 3"),
         ({"body_ptr": np.array([[0, 1, 3]])}, r"body_ptr is int64 \[1, 3\]"),
         ({"layer.1": np.array([np.inf], np.float32)}, "no numbers"),
+        ({"layer.1": np.array([1, 1e30], np.float32)}, r"layer.1 holds 1e\+30, beyond 1e\+12"),
+        ({"layer.1": np.array([1, -1e30], np.float32)}, r"layer.1 holds -1e\+30, beyond 1e\+12"),
         ({"other": np.zeros(1)}, "other does not belong here"),
         ({"share": None}, "share is missing"),
     ],

@@ -78,7 +78,10 @@ def test_damage_of_the_manifest_is_noticed(folder):
         whole.replace(b"a.json", b"b.json"),
         whole[:20],
         b"",
-        whole.replace(b'"bytes": 5', b'"bytes": 4'),
+        *(
+            whole.replace(b'"bytes": 5', b'"bytes": ' + number)
+            for number in (b"4", b"7e564", b"1e400", b"-1e400", b"NaN", b"5.0", b"5" * 5000, b"null", b'"5"')
+        ),
     ):
         manifest.write_bytes(bad)
         with pytest.raises(DamagedError):

@@ -1,12 +1,13 @@
 """Nothing in a name steers a terminal, a reader's eye or a spreadsheet."""
 
 import json
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.base.text import cell, json_text, printable, visible
+from rnnlogic.base.text import cell, json_text, printable, valid_json, visible
 
 NASTY = "a\x1b[31m\x07\x9b\u202eb\u2066\ufeff\x00\ud800"
 
@@ -21,6 +22,15 @@ def test_json_is_exact_and_safe(text):
     shown = json_text({"name": text + "\x9b\u202e"})
     assert json.loads(shown) == {"name": text + "\x9b\u202e"}
     assert not set(shown) & set("\x1b\x9b\u202e\u2066\ufeff\u2028")
+
+
+def test_json_has_no_numbers_that_are_none():
+    odd = {"a": [1.5, math.inf, (math.nan, "NaN")], "b": {"c": -math.inf}}
+    assert json.loads(valid_json(odd), parse_constant=pytest.fail) == {
+        "a": [1.5, None, [None, "NaN"]],
+        "b": {"c": None},
+    }
+    assert json_text([math.inf], indent=1) == "[\n null\n]"
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+a", "-a", "@a", "\tx"])

@@ -174,6 +174,39 @@ def test_check_says_what_is_there_and_whether_it_is_whole(folder, monkeypatch, c
     assert run("--no-verify", *ask, monkeypatch=monkeypatch) in (0, 2)
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("reports/test.json", "`rnnlogic evaluate` makes missing reports"),
+        ("stages/mined.safetensors", "the finished model answers without its stages"),
+        ("rules.txt", ""),
+    ],
+)
+def test_check_says_what_is_missing(name, remedy, folder, monkeypatch, capsys):
+    write_object(folder / "reports" / "test.json", {})
+    write_arrays(folder / "stages" / "mined.safetensors", {"x": np.arange(3)})
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 0
+    (folder / name).unlink()
+    capsys.readouterr()
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 1
+    verdict = " ".join(capsys.readouterr().out.split()).partition("NOT whole: ")[2]
+    assert verdict.startswith(f"{name} is missing, of ")
+    assert verdict.endswith(f"; {remedy}" if remedy else " s")
+    assert run("check", str(folder), "--json", monkeypatch=monkeypatch) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["whole"], told["missing"]) == (False, [name])
+
+
+def test_a_finished_embedding_is_whole_without_its_checkpoint(tmp_path, monkeypatch):
+    vocab = family().vocab
+    inner = random_embedding(vocab.num_entities, vocab.num_relations)
+    save_embedding(tmp_path / "embedding", inner, vocab, {})
+    checkpoint = tmp_path / "embedding" / "checkpoint.safetensors"
+    write_arrays(checkpoint, {"x": np.arange(3)})
+    checkpoint.unlink()
+    assert run("check", str(tmp_path / "embedding"), monkeypatch=monkeypatch) == 0
+
+
 def test_check_notices_that_the_manifest_itself_is_gone(folder, monkeypatch, capsys):
     vocab = family().vocab
     inner = random_embedding(vocab.num_entities, vocab.num_relations)
@@ -253,6 +286,48 @@ def test_values_of_a_foreign_run_that_make_no_sense(folder, name, change, monkey
     assert "cannot be read" in capsys.readouterr().err
 
 
+ASK = ("--head", "grandpa0", "--relation", "parent")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"unreached": value} for value in (-5, 7)),
+        *({"missing": -1}, {"facts": 1e308}, {"reached": 1e9}),
+        {"reliability": [dict.fromkeys(("low", "high", "facts", "predicted", "observed"), 2.0)]},
+    ],
+    ids=str,
+)
+def test_probabilities_of_a_foreign_run_that_are_none(folder, change, monkeypatch, capsys):
+    about = json.loads((folder / "calibration.json").read_text())
+    about["levels"]["train"] |= change
+    write_object(folder / "calibration.json", about)
+    assert run("predict", str(folder), *ASK, monkeypatch=monkeypatch) == 2
+    told = capsys.readouterr().err
+    assert "the calibration of this run cannot be read" in told
+    assert next(iter(change)) in told or "is 2, not within 0 and 1" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "name", "value"),
+    [
+        ("model.safetensors", "weights", 1e308),
+        ("model.safetensors", "weights", -1e308),
+        ("calibration.safetensors", "train.both_ways.scale", 0.0),
+        ("calibration.safetensors", "train.both_ways.weights", 1e308),
+        ("calibration.safetensors", "train.both_ways.ceiling", np.nan),
+    ],
+)
+def test_weights_of_a_foreign_run_that_no_sum_can_hold(folder, file, name, value, monkeypatch, capsys):
+    arrays = {key: array.copy() for key, array in read_arrays(folder / file).items()}
+    arrays[name][:] = value
+    write_arrays(folder / file, arrays)
+    assert run("predict", str(folder), *ASK, "--json", monkeypatch=monkeypatch) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "cannot be read" in told.err
+
+
 @pytest.fixture
 def usual_signals():
     """Signals as a terminal leaves them: nohup would have them ignored."""
@@ -277,6 +352,18 @@ def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, caps
     assert capsys.readouterr().err.endswith("stopped; run the same command again to resume\n")
     assert signal.getsignal(number) is before
     assert Run.exists(tmp_path / "run")
+
+
+@pytest.mark.usefixtures("usual_signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_every_command_ends_with_the_exit_code_of_its_signal(number, folder, monkeypatch, capsys):
+    def signalled(*_, **__):
+        os.kill(os.getpid(), number)
+        raise AssertionError("not stopped")
+
+    monkeypatch.setattr("rnnlogic.runs.check.check_folder", signalled)
+    assert run("check", str(folder), monkeypatch=monkeypatch) == 128 + number
+    assert capsys.readouterr().err == "stopped\n"
 
 
 @pytest.mark.parametrize(("closed", "code"), [("<&- >&- 2>&-", 0), (">&-", 0), ("2>&-", 2)])

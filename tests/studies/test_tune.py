@@ -1,10 +1,13 @@
 """The search for settings starts from the packaged ones, resumes, and writes settings that a fit takes."""
 
+import math
+
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import silent
 from rnnlogic.config import read_config
-from rnnlogic.studies.tune import tune
+from rnnlogic.studies.tune import _Search, _study, tune
 from tests.helpers.family import family, tiny_config
 
 
@@ -20,6 +23,45 @@ def test_a_search_resumes_and_writes_settings(tmp_path, monkeypatch):
     assert found.config.final.rules == found.trials[0]["rules"]
     assert "| knob | importance |" in (tmp_path / "report.md").read_text()
     assert tune(family(), tmp_path, 0).trials == found.trials  # the time is used up: nothing new
+
+
+@pytest.mark.parametrize("killed", [KeyboardInterrupt, SystemExit])
+def test_a_search_stopped_in_its_first_trial_resumes(tmp_path, monkeypatch, killed):
+    """Ctrl-C marks the trial as failed; after a kill (here: an exception that Optuna lets pass) it "runs"."""
+
+    def stop(*_):
+        raise killed
+
+    monkeypatch.setattr("rnnlogic.studies.tune.preset_for", lambda *_: tiny_config())
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr("rnnlogic.studies.tune.learn", stop)
+            with pytest.raises(killed):
+                tune(family(), tmp_path, 5)
+    found = tune(family(), tmp_path, 5, most_trials=2)
+    assert [trial["rules"] for trial in found.trials if trial["trial"] == found.packaged] == [20]
+    assert found.packaged == 2
+    assert found.gain >= 0
+    assert "packaged settings (trial 2)" in (tmp_path / "report.md").read_text()
+    assert tune(family(), tmp_path, 0).gain == found.gain
+
+
+def test_a_search_without_the_packaged_settings_tries_them_even_if_the_time_is_up(tmp_path, monkeypatch):
+    """Earlier versions went on without them, and could not be resumed."""
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rnnlogic.studies.tune.preset_for", lambda *_: tiny_config())
+    with monkeypatch.context() as patch:
+        patch.setattr("rnnlogic.studies.tune.learn", stop)
+        with pytest.raises(KeyboardInterrupt):
+            tune(family(), tmp_path, 5)
+    study = _study(tmp_path, family(), 0)
+    study.optimize(_Search(family(), tiny_config(), ("rnnlogic",), math.inf, silent), n_trials=1)
+    found = tune(family(), tmp_path, 0)
+    assert [trial["trial"] for trial in found.trials if trial["trial"] == found.packaged] == [2]
+    assert len(found.trials) == 2
 
 
 def test_a_folder_with_other_files_is_left_alone(tmp_path):

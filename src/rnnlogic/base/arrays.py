@@ -31,6 +31,7 @@ DTYPES = {
     "F64": "float64",
 }
 LONGEST_HEADER = 1 << 24  # bytes
+LARGEST = 1e12  # no fit gives larger values; sums and products of such ones are still numbers, in float32 too
 METADATA = "__metadata__"
 _SIZE = re.compile(r"(?:(-?\d+)\*)?([A-Za-z_]\w*)([+-]\d+)?")
 Size = str | int  # a number, a name, or such as "2*R" and "rules+1"
@@ -48,7 +49,7 @@ class Declared(NamedTuple):
     least: Size | None = None
     below: Size | None = None
     most: float | None = None
-    finite: bool = True  # else NaN and infinity may occur
+    finite: bool = True  # else NaN, infinity and values beyond LARGEST may occur
     points_into: str | None = None  # rises from 0 to the length of that array
     optional: bool = False
     other_shape: tuple[Size, ...] | None = None  # one of another rank that it may have instead
@@ -100,11 +101,19 @@ def check_values(arrays: Mapping[str, NDArray[Any]], declaration: Declaration, s
         wanted = _declared(name, declaration)
         if wanted is None or not array.size:
             continue
-        if wanted.finite and array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise WrongArraysError(f"{name} holds values that are no numbers")
+        if wanted.finite and array.dtype.kind == "f":
+            _require_finite(name, array)
         _require_range(name, array, wanted, sizes)
         if wanted.points_into is not None:
             _require_pointers(name, array, len(arrays[wanted.points_into]))
+
+
+def _require_finite(name: str, array: NDArray[Any]) -> None:
+    low, high = array.min(), array.max()
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise WrongArraysError(f"{name} holds values that are no numbers")
+    if max(-low, high) > LARGEST:
+        raise WrongArraysError(f"{name} holds {low if -low > high else high:g}, beyond {LARGEST:g}")
 
 
 def _require_range(name: str, array: NDArray[Any], wanted: Declared, sizes: Sizes) -> None:

@@ -145,7 +145,9 @@ def known_files(folder: Path) -> dict[str, list[Known]]:
     for line in lines:
         try:
             entry = json.loads(line)
-            known = Known(int(entry["bytes"]), str(entry["sha256"]), bool(entry.get("grows", False)))
+            if type(entry["bytes"]) is not int:  # 7e564 is infinite, and no number of bytes
+                continue
+            known = Known(entry["bytes"], str(entry["sha256"]), bool(entry.get("grows", False)))
             found.setdefault(str(entry["file"]), []).append(known)
         except (ValueError, KeyError, TypeError, RecursionError):
             continue  # the file of a damaged line is not known any more, or by an older line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -27,8 +28,24 @@ def visible(text: str) -> str:
 
 def json_text(value: Any, indent: int | None = None) -> str:
     """JSON that any parser reads back exactly and no terminal obeys."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    text = valid_json(value, indent)
     return text if text.isascii() else _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def valid_json(value: Any, indent: int | None = None) -> str:
+    """JSON with null for what it has no number for: Python would write NaN and Infinity, which is no JSON."""
+    try:
+        return json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_without_odd_numbers(value), indent=indent, ensure_ascii=False)
+
+
+def _without_odd_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_odd_numbers(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_odd_numbers(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def cell(text: str, excel_safe: bool) -> str:

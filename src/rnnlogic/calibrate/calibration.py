@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -11,7 +10,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from rnnlogic.base.arrays import Declaration, Declared, require_arrays
+from rnnlogic.base.arrays import LARGEST, Declaration, Declared, require_arrays
 from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
@@ -28,6 +27,8 @@ EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts of a graph from which nothing was held back: so many are taken to be missing
 FORMAT = 2  # 1 had other features, and no stretch
 LEAST_EFFORT = 0.1
+ROUNDING = 1e-6  # by which a mean of probabilities may exceed 1
+LEAST_DIVISOR = 1e-6  # of a feature; a fit gives 0.5 or more
 ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
 
@@ -187,22 +188,35 @@ def calibration_arrays() -> Declaration:
 
 
 def _level(evidence: str, told: dict[str, Any], arrays: Arrays) -> Level:
-    numbers = {name: float(told[name]) for name in ("missing", "facts", "reached", "unreached")}
-    if not all(map(math.isfinite, numbers.values())):
-        raise ValueError(f"{evidence}: a value is no number")
+    missing, facts = (_within(told, name, LARGEST) for name in ("missing", "facts"))
     return Level(
         evidence,
-        Basis(str(told["measured_on"]), int(told["missing"]), bool(told["missing_is_assumed"])),
-        int(told["facts"]),
-        int(told["reached"]),
+        Basis(str(told["measured_on"]), int(missing), bool(told["missing_is_assumed"])),
+        int(facts),
+        int(_within(told, "reached", facts)),
         _model(arrays, f"{evidence}.one_way"),
         _model(arrays, f"{evidence}.both_ways"),
-        numbers["unreached"],
-        Reliability(tuple(Bin(**one) for one in told["reliability"])),
+        _within(told, "unreached", 1),
+        Reliability(tuple(map(_bin, told["reliability"]))),
     )
+
+
+def _bin(told: dict[str, Any]) -> Bin:
+    most = {field.name: LARGEST if field.name == "facts" else 1 for field in fields(Bin)}
+    return Bin(**{name: _within(told, name, limit) for name, limit in most.items()})
+
+
+def _within(told: dict[str, Any], name: str, most: float) -> float:
+    """A number from 0 to the most that it can be; a run may come from anybody."""
+    number = float(told[name])
+    if not 0 <= number <= most + ROUNDING:
+        raise ValueError(f"{name} is {number:g}, not within 0 and {most:g}")
+    return min(number, most)
 
 
 def _model(arrays: Arrays, prefix: str) -> ProbabilityModel:
     *vectors, constant, stretch = (arrays[f"{prefix}.{field.name}"] for field in fields(ProbabilityModel))
     ceiling, mean, scale, weights, offsets = vectors
+    if not (scale >= LEAST_DIVISOR).all() or not (ceiling >= -LARGEST).all():
+        raise ValueError(f"{prefix}: a scale or ceiling is out of range")
     return ProbabilityModel(ceiling, mean, scale, weights, offsets, float(constant), stretch)

@@ -24,9 +24,8 @@ def check(
     found = check_folder(folder)
     if as_json:
         files = [{"file": file.name, "state": file.state.value, "bytes": file.bytes} for file in found.files]
-        print_json(
-            {"folder": str(folder), "whole": _is_whole(found), "seconds": found.seconds, "files": files}
-        )
+        about = {"folder": str(folder), "whole": _is_whole(found), "missing": found.missing}
+        print_json(about | {"seconds": found.seconds, "files": files})
     else:
         print_table(
             ("file", "bytes", ""), [(file.name, file.bytes, file.state.value) for file in found.files]
@@ -56,6 +55,7 @@ def _verdict(found: Check) -> str:
     told = f"{len(found.files)} files, {size:.1f} MB, compared with their SHA-256 in {found.seconds:.2f} s"
     if not found.problems:
         return f"whole: {told}"
-    redo = any(file.name.startswith(("stages/", "reports/")) for file in found.problems)
-    offer = "; `rnnlogic fit ... --redo-damaged` makes stages and reports again" if redo else ""
-    return f"NOT whole: {len(found.problems)} of {told}{offer}"
+    first, *others = found.problems
+    more = f" and {len(others)} more" if others else ""
+    named = f"{first.name} is {first.state.value}{more}"
+    return "; ".join([f"NOT whole: {named}, of {told}", *found.remedies()])

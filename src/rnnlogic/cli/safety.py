@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from typer import Exit
 from typer.core import TyperGroup
 
 from rnnlogic.base.errors import RNNLogicError
@@ -122,7 +123,11 @@ def _guard(command: Any) -> None:
     def invoke(context: Any) -> Any:
         for name, value in context.params.items():
             _require_number(name, value)
-        return run(context)
+        try:
+            return run(context)
+        except Stopped as stop:  # Typer would take it for Ctrl-C, and give its exit code
+            echo("stopped", err=True)
+            raise Exit(exit_code(stop)) from None
 
     command.invoke = invoke
     for inner in getattr(command, "commands", {}).values():

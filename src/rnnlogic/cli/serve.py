@@ -38,6 +38,7 @@ def serve(
         import uvicorn
 
         from rnnlogic.serve.app import make_app
+        from rnnlogic.serve.patience import PatientProtocol
         from rnnlogic.serve.security import Access
     except ImportError as error:
         raise RNNLogicError(f"{error.name} is missing: pip install 'rnnlogic[serve]'") from None
@@ -48,6 +49,7 @@ def serve(
         app,
         host=host,
         port=port,
+        http=PatientProtocol,
         access_log=False,
         server_header=False,
         h11_max_incomplete_event_size=1 << 20,  # names may be long, and three of them make an address

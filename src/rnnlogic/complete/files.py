@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
@@ -13,7 +12,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.text import cell
+from rnnlogic.base.text import cell, valid_json
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.rules.programs.sparql import iri
 
@@ -106,7 +105,7 @@ def _shielded(fact: NewFact, form: Form) -> list[str]:
 def _write_jsonl(path: Path, facts: Iterator[NewFact], file: BinaryIO, form: Form) -> None:
     del path, form  # every fact comes with its labels
     for fact in facts:
-        file.write((json.dumps(fact.as_dict(), ensure_ascii=False) + "\n").encode())
+        file.write((valid_json(fact.as_dict()) + "\n").encode())
 
 
 def _write_nt(path: Path, facts: Iterator[NewFact], file: BinaryIO, form: Form) -> None:
@@ -139,7 +138,7 @@ def _write_parquet(path: Path, facts: Iterator[NewFact], file: BinaryIO, form: F
             for fact in facts:
                 cells = dict(zip(_columns(form), _cells(fact, form), strict=True))
                 row = cells | {"probability": fact.probability, "rule": fact.rule, "path": fact.path}
-                rows.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+                rows.write((valid_json(row) + "\n").encode())
         kinds = {name: "DOUBLE" if name == "probability" else "VARCHAR" for name in _columns(form)}
         columns = ", ".join(f"{name}: '{kind}'" for name, kind in kinds.items())
         source = f"read_json('{lines}', format='newline_delimited', columns={{{columns}}})"

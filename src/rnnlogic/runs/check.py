@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from rnnlogic.base.lock import LOCK, exclusive
 from rnnlogic.base.sealed import MANIFEST, digest, is_whole, known_files, refuse_links
+from rnnlogic.embeddings.checkpoints import CHECKPOINT
+from rnnlogic.embeddings.files import ABOUT
 from rnnlogic.runs.dataset import GRAPHS
 from rnnlogic.runs.files import RunError
 from rnnlogic.runs.finished import is_finished
@@ -47,13 +49,29 @@ class Check(NamedTuple):
 
     @property
     def problems(self) -> list[Checked]:
-        """Files that are not as they were written; missing ones that a fit would make again are none."""
-        harmless = (State.whole, State.grows)
-        return [
-            file
-            for file in self.files
-            if file.state not in harmless and not (file.state is State.missing and _is_redone(file.name))
-        ]
+        """Files that are not as they were written."""
+        return [file for file in self.files if file.state not in (State.whole, State.grows)]
+
+    @property
+    def missing(self) -> list[str]:
+        """Files that were written and are gone; after a kill one may never have got its name."""
+        return [file.name for file in self.files if file.state is State.missing]
+
+    def remedies(self) -> list[str]:
+        """How what is missing or damaged is made again, as far as it can be."""
+        gone = {name.partition("/")[0] for name in self.missing}
+        damaged = {file.name.partition("/")[0] for file in self.problems if file.state is not State.missing}
+        finished = is_finished(self.folder)
+        told = {
+            "the same `rnnlogic fit` command makes missing stages": STAGES in gone and not finished,
+            "the finished model answers without its stages": STAGES in gone and finished,
+            "`rnnlogic evaluate` makes missing reports": REPORTS in gone,
+            "every verb makes missing graphs for itself": GRAPHS in gone,
+            "`rnnlogic fit ... --redo-damaged` makes damaged stages and reports again": bool(
+                damaged & {STAGES, REPORTS}
+            ),
+        }
+        return [text for text, is_so in told.items() if is_so]
 
 
 def check_folder(folder: str | Path) -> Check:
@@ -72,7 +90,10 @@ def drop_damaged(folder: str | Path) -> list[str]:
     """Remove damaged stages and reports, so that the next `fit` makes them again; gives their names."""
     with exclusive(folder):
         checked = check_folder(folder)
-        names = [file.name for file in checked.problems]
+        gone = {
+            name for name in checked.missing if _is_redone(name)
+        }  # a fit makes them again without being told
+        names = [file.name for file in checked.problems if file.name not in gone]
         lasting = [name for name in names if not _is_redone(name)]
         if lasting:
             raise RunError(
@@ -99,6 +120,8 @@ def _checked(root: Path, folder: Path) -> list[Checked]:
     sizes = _sizes(root)
     prefix = "" if root == folder else f"{root.relative_to(folder).as_posix()}/"
     files = []
+    if ABOUT in sizes and CHECKPOINT not in sizes:
+        known.pop(CHECKPOINT, None)  # a finished training has removed it
     for name in sorted({*known, *sizes}):
         if name not in sizes:
             state = State.missing

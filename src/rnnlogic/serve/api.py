@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Annotated, Any, Literal
@@ -10,6 +9,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
+from rnnlogic.base.text import valid_json
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.serve import schemas
 from rnnlogic.serve.limits import Desk
@@ -208,7 +208,7 @@ async def _lines(first: list[NewFact], rest: AsyncGenerator[list[NewFact], None]
 
 
 def _text(facts: list[NewFact]) -> str:
-    return "".join(json.dumps(fact.as_dict(), ensure_ascii=False) + "\n" for fact in facts)
+    return "".join(valid_json(fact.as_dict()) + "\n" for fact in facts)
 
 
 async def _predicted(run: Served, desk: Desk, body: schemas.PredictBody) -> JSONResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.text import printable
 from rnnlogic.serve import api, pages
 from rnnlogic.serve.limits import BodyLimit, Desk, Limits
 from rnnlogic.serve.metrics import Measured, Metrics
@@ -77,16 +78,24 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
+def _attempt(run: str, work: Callable[[], None]) -> None:
+    """Do something ahead of requests; what is wrong with a run is one line here, and told to who asks."""
+    try:
+        work()
+    except RNNLogicError as problem:
+        logging.getLogger("uvicorn.error").warning("%s: %s", run, printable(str(problem)))
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     runs: list[Served] = list(app.state.runs.values())
 
     def make_ready() -> None:
         for run in runs:
-            run.warm_up()
+            _attempt(run.name, run.warm_up)
         app.state.is_ready = True
         for run in runs:
-            run.measure()
+            _attempt(run.name, run.measure)
 
     threading.Thread(target=make_ready, name="make-ready", daemon=True).start()
     yield

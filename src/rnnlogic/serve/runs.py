@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.recent import Recent
+from rnnlogic.base.text import printable
 from rnnlogic.base.types import Progress
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.data.dataset import Evidence
@@ -207,9 +209,8 @@ class Served:
         with self._measuring:
             if self.answered is not None:
                 return
-            report = Run.open(self.folder).report("valid") or {}
-            if "relations" in report:
-                self.answered = report["relations"]
+            self.answered = self._reported()
+            if self.answered is not None:
                 return
             dataset = self.model.dataset
             if not len(dataset.valid):
@@ -218,6 +219,17 @@ class Served:
             self.answered = evaluate(
                 self.model.scorer.apart(), dataset, "valid", most_facts=MEASURED
             ).by_relation()
+
+    def _reported(self) -> dict[str, dict[str, Any]] | None:
+        """What the run's report says of each relation; None without one, or if it cannot be read."""
+        try:
+            report = Run.open(self.folder).report("valid") or {}
+        except RNNLogicError as problem:
+            told = printable(str(problem))
+            logging.getLogger("uvicorn.error").warning("%s; relations are measured again", told)
+            return None
+        found = report.get("relations")
+        return found if isinstance(found, dict) else None
 
 
 def load_runs(folders: Sequence[str | Path], limits: Limits) -> dict[str, Served]:

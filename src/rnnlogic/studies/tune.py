@@ -30,6 +30,7 @@ JOURNAL, SETTINGS, REPORT = "trials.log", "settings.yaml", "report.md"
 COMMON = ("mined", "pretrained")  # stages that trials of the same length share
 LEAST_TRIALS = 6  # for a word on what mattered
 FEATURES = ("binary", "log1p", "count")
+PACKAGED = "packaged"  # marks the trial of the packaged settings, which need not be the first one that ends
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,12 @@ class Tuned:
     trials: tuple[dict[str, Any], ...]  # number, validation MRR, minutes, and the knobs; best first
     importance: Mapping[str, float]  # of each knob for reaching the best trials; empty after few trials
     minutes: float  # of all trials
+    packaged: int  # number of the trial that had the packaged settings
 
     @property
     def gain(self) -> float:
         """Validation MRR of the best trial minus that of the packaged settings."""
-        usual = next(trial for trial in self.trials if trial["trial"] == 0)
+        usual = next(trial for trial in self.trials if trial["trial"] == self.packaged)
         return float(self.trials[0]["valid_mrr"] - usual["valid_mrr"])
 
 
@@ -98,7 +100,8 @@ class _Search:
 
         def stop_in_time(stage: str, done: int, total: int, note: str = "") -> None:
             del stage, done, total, note
-            if trial.number and time.monotonic() > self.end:  # what others are compared with is finished
+            # What others are compared with is finished.
+            if not _is_packaged(trial) and time.monotonic() > self.end:
                 raise optuna.TrialPruned
 
         learned = learn(self.dataset, config, store, stop_in_time)
@@ -142,8 +145,7 @@ def tune(
     base = changed(preset_for(dataset, variants[0]), {"seed": seed})
     left = minutes - _minutes(study)
     search = _Search(dataset, base, variants, time.monotonic() + 60 * left, progress)
-    if not study.trials:
-        study.enqueue_trial(search.knobs())
+    _try_packaged_first(study, search)
     while time.monotonic() < search.end and len(_complete(study)) < (most_trials or 1 << 30):
         study.optimize(search, n_trials=1)
     if not _complete(study):
@@ -160,8 +162,8 @@ def report(found: Tuned, name: str) -> str:
         f"# Settings for {name}",
         "",
         f"{len(found.trials)} trials in {found.minutes:.1f} minutes. Best validation MRR"
-        f" {found.trials[0]['valid_mrr']:.4f}, {found.gain:+.4f} against the packaged settings (trial 0). The"
-        " best of many trials looks a little better on validation facts than it is.",
+        f" {found.trials[0]['valid_mrr']:.4f}, {found.gain:+.4f} against the packaged settings (trial"
+        f" {found.packaged}). The best of many trials looks a little better on validation facts than it is.",
         "",
         *_table(["knob", "importance"], [[k, f"{v:.2f}"] for k, v in found.importance.items()]),
         *_table(
@@ -218,6 +220,32 @@ def _study(folder: Path, dataset: Dataset, seed: int) -> optuna.Study:
     return study
 
 
+def _try_packaged_first(study: optuna.Study, search: _Search) -> None:
+    """Have the packaged settings tried next, unless they were; a session that was killed may have begun to.
+
+    Other trials without them can be compared with nothing, so then this one runs even if the time is up.
+    """
+    import optuna
+
+    if _packaged(study) is not None:
+        return
+    waiting = study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.WAITING,))
+    if not waiting:
+        study.enqueue_trial(search.knobs(), user_attrs={PACKAGED: True})
+    if _complete(study):
+        study.optimize(search, n_trials=1)
+
+
+def _packaged(study: optuna.Study) -> int | None:
+    """The number of the finished trial with the packaged settings; None if there is none yet."""
+    return next((trial.number for trial in _complete(study) if _is_packaged(trial)), None)
+
+
+def _is_packaged(trial: optuna.Trial | optuna.trial.FrozenTrial) -> bool:
+    """Whether a trial has the packaged settings; earlier versions did not mark it, but began with it."""
+    return PACKAGED in trial.user_attrs or trial.number == 0
+
+
 def _complete(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
     return [trial for trial in study.trials if trial.value is not None]
 
@@ -246,4 +274,6 @@ def _tuned(study: optuna.Study, base: Config) -> Tuned:
         }
         for trial in done
     )
-    return Tuned(settings_with(base, done[0].params), trials, importance, _minutes(study))
+    packaged = _packaged(study)
+    assert packaged is not None, "the first trial to end has the packaged settings"
+    return Tuned(settings_with(base, done[0].params), trials, importance, _minutes(study), packaged)
