@@ -38,8 +38,8 @@ class Dependence:
         if self.rank is None:
             return f"No set of up to {MOST_FACTS} facts was found without which it would not be first."
         number, them = ("1 fact", "it") if len(self.facts) == 1 else (f"{len(self.facts)} facts", "them")
-        place = f"rank {self.rank.text()}" if self.is_reached else "no rule reaches it"
-        return f"It hangs on {number}; without {them} {place}"
+        place = f"it drops to rank {self.rank.text()}" if self.is_reached else "no rule reaches it"
+        return f"This answer depends on {number}. Without {them} {place}."
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON."""

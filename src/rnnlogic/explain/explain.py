@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 DETAILED = 10  # rules for which paths are looked up
+REASON_PATHS = 8  # of a rule, among which one is looked for that rests on facts of its own
 PER_IDEA = 6  # and as many more of each idea, so that the rules it shows rest on different facts
 
 Probability = Callable[[int, int, int], float]  # that a fact (head, relation, tail) is true
@@ -126,6 +127,7 @@ def _explain(
         parts.kind,
         None if probability is None else probability(*question),
         partial(depends_on, graph, vocab, scorer, question, known),
+        lambda rule: shown_paths(graph, question, rule, REASON_PATHS, question if is_known else None),
     )
 
 

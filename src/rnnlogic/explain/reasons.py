@@ -133,14 +133,15 @@ def total(rules: Iterable[Contribution]) -> float:
 def group_ideas(parts: Sequence[Part], vocab: Vocab) -> tuple[Idea, ...]:
     """Parts by family, sentence and sign: what speaks for the answer first, then what speaks against it.
 
-    The strongest come first in each half; all ideas together sum to all parts.
+    The strongest come first in each half; all ideas together sum to all parts. The base rate is one number.
     """
     found: dict[tuple[bool, Family, str], list[Part]] = {}
     for part in parts:
-        found.setdefault((part.value < 0, part.family, part.sentence), []).append(part)
+        is_against = part.value < 0 and part.family != Family.often
+        found.setdefault((is_against, part.family, part.sentence), []).append(part)
     sums = {key: math.fsum(part.value for part in members) for key, members in found.items()}
     whole = math.fsum(value for value in sums.values() if value > 0) or math.fsum(map(abs, sums.values()))
-    order = sorted(found, key=lambda key: (key[0], -abs(sums[key])))
+    order = sorted(found, key=lambda key: (sums[key] < 0, -abs(sums[key])))
     return tuple(
         Idea(
             str(key[1]),

@@ -131,7 +131,7 @@ def _dependence(told: Explanation, everything: bool, width: int) -> Iterator[str
     found = told.hangs_on
     if found is None:
         return
-    yield found.text() + (":" if found.facts else "")
+    yield from wrapped(found.text(), width)
     facts = found.facts if everything else found.facts[:FACTS]
     words = [_fact(*fact, told.vocab, None if everything else FACT_NAME) for fact in facts]
     more = len(found.facts) - len(facts)
