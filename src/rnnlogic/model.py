@@ -16,12 +16,7 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import (
-    Calibration,
-    calibrated,
-    pack_calibration,
-    unpack_calibration,
-)
+from rnnlogic.calibrate.calibration import Calibration, calibrated, pack_calibration, unpack_calibration
 from rnnlogic.calibrate.kept import calibration_of
 from rnnlogic.complete.possible import PossibleFacts, possible_facts
 from rnnlogic.config import Arguments, Config, Variant
@@ -33,6 +28,7 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain.answers import Answer, Known, best_answers
 from rnnlogic.explain.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
+from rnnlogic.explain.records import records_of
 from rnnlogic.fit.given import edits_of, generating
 from rnnlogic.fit.result import Learned
 from rnnlogic.fit.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
@@ -212,10 +208,10 @@ class RNNLogic(Arguments):
         def probability(*fact: int) -> float:
             return float(level.probabilities(graph, self.scorer, np.array([fact]))[0])
 
+        told, records = (graph, vocab, self.scorer, *asked), records_of(self.learned)
         if instead is None:
-            return explain(graph, vocab, self.scorer, *asked, known, paths, detailed, probability)
-        other = vocab.entity_id(instead)
-        return compare(graph, vocab, self.scorer, *asked, other, known, paths, detailed, probability)
+            return explain(*told, known, paths, detailed, probability, records)
+        return compare(*told, vocab.entity_id(instead), known, paths, detailed, probability, records)
 
     def rules(
         self,

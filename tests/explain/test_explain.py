@@ -115,12 +115,14 @@ def test_text_names_rule_weight_paths_and_says_that_the_fact_was_hidden():
     text = "\n".join(told.lines())
     assert told.is_known
     assert "it was hidden" in text
-    assert f"married({vocab.entities[head]}, {vocab.entities[tail]})" in text
-    assert "+1.0397  Y married X" in text  # 1.5 log 2
-    assert f"{vocab.entities[head]} <-married- {vocab.entities[tail]}" in text
+    assert text.startswith(f"{vocab.entities[head]} married {vocab.entities[tail]} ")
+    assert f"because   {vocab.entities[tail]} married {vocab.entities[head]}" in text
+    assert "rule  married(X,Y) <- married(Y,X) (" in text
     assert str(told) == text
     everything = "\n".join(told.lines(everything=True))
-    assert "+1.0397  married(X,Y) <- married(Y,X)" in everything
+    assert f"married({vocab.entities[head]}, {vocab.entities[tail]})" in everything
+    assert "+1.0397  married(X,Y) <- married(Y,X)" in everything  # 1.5 log 2
+    assert f"{vocab.entities[head]} <-married- {vocab.entities[tail]}" in everything
     assert "weight 1.5000, 1 path" in everything
 
 
@@ -162,7 +164,7 @@ def test_the_probability_is_that_of_the_caller():
     told = explain(graph, vocab, model.scorer, *asked, known, probability=probability)
     assert seen == [asked]
     assert told.as_dict()["probability"] == told.probability == 0.625
-    assert "probability 0.625, rank" in str(told)
+    assert "probability 0.625, first of" in str(told)
     plain = explain(graph, vocab, model.scorer, *asked, known)
     assert plain.as_dict()["probability"] is None
     assert "not calibrated" in str(plain)

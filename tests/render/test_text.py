@@ -1,5 +1,7 @@
 """Explanations on a terminal: one screen, whatever the names are; for first, against last."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explain import compare, explain
 from rnnlogic.explain.names import columns, printable, shortened, wrapped
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.questions import KINDS, VOCAB, questions, scorer_of
 
@@ -47,7 +49,7 @@ def test_it_fits_one_screen(name, length):
     for lines in (list(told.lines()), list(other.lines())):
         assert len(lines) <= 24
         assert max(map(columns, lines)) <= 80
-        assert sum("  +" in line for line in lines) >= 1  # at least one rule
+        assert any("rule  " in line or "  +" in line for line in lines)
         assert any("--all" in line for line in lines)
     assert max(map(columns, told.lines(width=60, height=20))) <= 60
     assert len(list(told.lines(width=60, height=20))) <= 20
@@ -62,22 +64,46 @@ def test_any_explanation_fits_one_screen(question):
     assert max(map(columns, lines)) <= 80
 
 
-def test_at_most_three_ideas_with_two_rules_what_speaks_against_last():
+def test_at_most_three_reasons_then_what_speaks_against_and_one_line_for_the_rest():
     graph, vocab, scorer = dense_case("x{}", 2)
     told = explain(graph, vocab, scorer, 0, 0, 1, graph)
     lines = list(told.lines(height=99))
-    ideas = [i for i, line in enumerate(lines) if line[:4].strip().endswith("%")]
-    against = lines.index(next(line for line in lines if line.startswith("Against it (")))
-    assert len([i for i in ideas if i < against]) == 3
-    assert len([i for i in ideas if i > against]) == 1
-    for start, end in zip(ideas, [*ideas[1:], len(lines)], strict=True):
-        assert 1 <= sum(line.startswith(("      +", "      -")) for line in lines[start:end]) <= 2
-    shown = [line.split("%")[0].strip() for line in lines if "%  " in line]
-    assert shown == [f"{idea.share * 100:.0f}" for idea in (*told.ideas[:3], *first_against(told))]
+    leads = [line[:10].strip() for line in lines if line[:1].isalpha() and line[9:10] == " "]
+    assert [lead for lead in leads if lead in ("because", "also", "against")] == [
+        "because",
+        *["also"] * (len(told.reasons) - 1),
+        "against",
+    ]
+    rules = [line.partition("rule  ")[2] for line in lines if "rule  " in line]
+    for rule, reason in zip(rules, told.reasons, strict=False):
+        assert rule == f"{reason.rule.rule} ({reason.share * 100:.0f} %)"
+    named = {reason.rule.chain for reason in told.reasons}
+    weaker = [c for c in told.contributions if c.contribution > 0 and c.chain not in named]
+    share = math.fsum(c.contribution for c in weaker) / math.fsum(
+        c.contribution for c in told.contributions if c.contribution > 0
+    )
+    assert lines[-1] == f"{len(weaker)} weaker reasons add {share * 100:.0f} %: --all"
 
 
-def first_against(told):
-    return [idea for idea in told.ideas if idea.contribution < 0][:1]
+def test_a_rule_with_constants_is_told_with_its_record_and_its_fact():
+    vocab = Vocab(("octave", "group", *(f"p{i}" for i in range(9))), ("depends", "maintained_by"))
+    facts = [(e, 1, 1) for e in range(2, 11)] + [(e, 0, 0) for e in range(4, 11)] + [(0, 1, 2)]
+    rules = RuleSet.from_rules(
+        [Feature(0, "best_constant_of_x"), Feature(0, "frequency"), Feature(0, "linked")]
+    )
+    graph = Graph.from_triples([*facts, (2, 1, 0)], 11, 2)
+    scorer = RuleScorer(rules, np.array([2.0, 0.5, -1.0]), "binary", 1)
+    told = explain(graph, vocab, scorer, 2, 0, 0, graph)
+    lines = list(told.lines())
+    assert lines[0].split("  ")[0] == "p0 depends octave"
+    assert "because   7 of 8 others with maintained_by(X,group) have this answer" in lines
+    assert "          rule  depends(X,octave) <- maintained_by(X,group) (89 %)" in lines
+    assert "          fact  p0 maintained_by group" in lines
+    assert "against   Another relation leads from p0 to octave already (-11 %)" in lines
+    assert "The base rate adds 11 %: --all" in lines
+    assert told.as_dict()["reasons"][0]["facts"] == [["p0", "maintained_by", "group"]]
+    assert "7 of 8" in "\n".join(told.lines(everything=True))
+    assert "7 of 8 others with" in told.page()
 
 
 def test_all_shows_every_rule_with_its_numbers():
@@ -100,9 +126,8 @@ def test_rules_by_the_same_facts_are_shown_as_one():
     told = explain(graph, vocab, scorer, 0, 0, 1, graph)
     assert [len(group) for idea in told.ideas for group in idea.groups] == [3]
     lines = list(told.lines())
-    assert "      +1.7500  X s Z and Z t Y; 2 more rules alike" in lines
-    assert "        a -s-> c -t-> b" in lines
-    assert "more" not in lines[-1]
+    assert "because   a s c and c t b" in lines
+    assert lines[-1] == "2 weaker reasons add 43 %: --all"
     everything = "\n".join(told.lines(everything=True))
     assert everything.count(", alike") == 2
     assert "a -s-> c -t-> b <-t- c -t-> b (comes back to where it was)" in everything

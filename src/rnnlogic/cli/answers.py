@@ -132,10 +132,11 @@ def explain(
     types: TypesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain an answer on one screen. It shows probability, rank, ideas, and their rules with a path each.
+    """Explain an answer on one screen: its probability and rank, the reasons, and what speaks against it.
 
-    Ideas sum to the score, and rules to their idea; what speaks against the answer comes last. For an answer
-    in first place, few facts are named that it hangs on. JSON has everything, the strongest rules with paths.
+    The first reason is the shortest rule whose record is close to the best; others rest on other facts. For
+    an answer in first place, few facts are named that it depends on. --all and JSON have everything: ideas
+    that sum to the score, and the rules of each.
     """
     model = load_model(run, graph, labels, ids)
     asked, detailed = (head, relation, tail), rules or None
@@ -156,11 +157,16 @@ def explain(
         _write(page, told.page())
 
 
+NOTHING = "against   nothing"
+
+
 def _style(line: str, is_title: bool) -> dict[str, Any]:
     """The question in bold, what speaks for and against it in colours."""
     if is_title:
         return {"bold": True}
-    if line.startswith("Against it ("):
+    if line.startswith("because "):
+        return {"fg": "green", "bold": True}
+    if line.startswith(("Against it (", "against ")) and line != NOTHING:
         return {"fg": "red", "bold": True}
     return {"fg": "green", "bold": True} if line.startswith("For ") and line.endswith(")") else {}
 

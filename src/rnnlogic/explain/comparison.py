@@ -10,7 +10,7 @@ from typing import Any
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explanation import Explanation
-from rnnlogic.explain.ideas import Family, family_of, sentence
+from rnnlogic.explain.ideas import Family, family_of, says
 from rnnlogic.explain.names import entity_words
 from rnnlogic.explain.reasons import Contribution, Idea, Part, group_ideas
 from rnnlogic.render import html, text
@@ -53,8 +53,8 @@ class Comparison:
         ours, others = self.answer.embedding, self.instead.embedding
         if ours is not None and others is not None:
             better = self.answer if ours >= others else self.instead
-            says = f"The embedding itself prefers {entity_words(better.tail, self.vocab)}"
-            parts.append(Part(Family.embedding, says, ours - others, None))
+            told = f"The embedding itself prefers {entity_words(better.tail, self.vocab)}"
+            parts.append(Part(Family.embedding, told, ours - others, None))
         return group_ideas(parts, self.vocab)
 
     @cached_property
@@ -96,7 +96,7 @@ class Comparison:
         rule = shown or ours or others
         assert rule is not None, "a rule reaches one of the two"
         family = family_of(rule.chain, self.vocab.num_relations)
-        says = sentence(family, about.question, self.vocab)
+        told = says(rule.chain, about.question, self.vocab)
         if max(one, other) <= 0:
-            says = f"Against {entity_words(about.tail, self.vocab)}: {says}"
-        return Part(family, says, one - other, replace(rule, contribution=one - other))
+            told = f"Against {entity_words(about.tail, self.vocab)}: {told}"
+        return Part(family, told, one - other, replace(rule, contribution=one - other))

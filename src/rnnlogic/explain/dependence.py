@@ -11,11 +11,13 @@ import numpy as np
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.parts import shares
 from rnnlogic.explain.reasons import Rank
 from rnnlogic.explain.scores import all_scores, as_fact, rank_of, without
 from rnnlogic.explain.walks import facts_of
 from rnnlogic.features.chains.paths import Fact, paths
 from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.rules.rule import Feature
 
 MOST_FACTS = 8
 TRIED = 2  # facts that are tried in every step; the score is computed anew for each
@@ -36,8 +38,8 @@ class Dependence:
         if self.rank is None:
             return f"No set of up to {MOST_FACTS} facts was found without which it would not be first."
         number, them = ("1 fact", "it") if len(self.facts) == 1 else (f"{len(self.facts)} facts", "them")
-        place = f"rank {self.rank.text()}" if self.is_reached else "no rule reaches it"
-        return f"It hangs on {number}; without {them} {place}"
+        place = f"it drops to rank {self.rank.text()}" if self.is_reached else "no rule reaches it"
+        return f"This answer depends on {number}. Without {them} {place}."
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -115,14 +117,16 @@ class _Search:
         """The facts on which most of the score rests, by the paths of the strongest rules."""
         head, relation, tail = self._question
         parts = self._scorer.contributions(graph, head, relation, tail)
-        values = parts.values if (parts.values > 0).any() else np.abs(parts.values)
+        found = shares(graph, self._scorer.rules, parts, self._question, is_hidden=False)
+        is_for = any(one.value > 0 for one in found)
+        strong = [one for one in found if one.value > 0] if is_for else found
         weight: dict[Fact, float] = defaultdict(float)
-        for i in np.argsort(-values, kind="stable")[:RULES]:
-            if values[i] >= 0 and not self._scorer.rules.are_features[parts.rule[i]]:
-                found = paths(graph, head, self._scorer.rules[int(parts.rule[i])], tail, PATHS).paths
-                for path in found:
+        for one in strong[:RULES]:
+            if not isinstance(one.rule, Feature):
+                walks = paths(graph, head, one.rule, tail, PATHS).paths
+                for path in walks:
                     for fact in set(facts_of(path, self._vocab)):
-                        weight[fact] += float(values[i]) / len(found)
+                        weight[fact] += abs(one.value) / len(walks)
         return sorted(weight, key=lambda fact: (-weight[fact], fact))[:TRIED]
 
     def smaller(self, standing: _Standing) -> _Standing:

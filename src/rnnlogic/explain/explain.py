@@ -14,10 +14,11 @@ from rnnlogic.explain.comparison import Comparison
 from rnnlogic.explain.dependence import depends_on
 from rnnlogic.explain.explanation import Explanation
 from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.reasons import Contribution, Idea, Rank
+from rnnlogic.explain.parts import Share, shares
+from rnnlogic.explain.reasons import Contribution, Idea, Rank, Record
+from rnnlogic.explain.records import Records
 from rnnlogic.explain.scores import all_scores, as_fact, rank_of, share_of, without
 from rnnlogic.explain.walks import facts_of, labelled_facts, named_facts, shown_paths
-from rnnlogic.features.evidence.constants import rules_behind
 from rnnlogic.predictors.base import AnswerScorer, Contributions
 from rnnlogic.rules.rule import Feature, Rule, format_rule
 
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 DETAILED = 10  # rules for which paths are looked up
+REASON_PATHS = 8  # of a rule, among which one is looked for that rests on facts of its own
 PER_IDEA = 6  # and as many more of each idea, so that the rules it shows rest on different facts
 
 Probability = Callable[[int, int, int], float]  # that a fact (head, relation, tail) is true
@@ -53,13 +55,14 @@ def explain(
     limit: int = 3,
     detailed: int | None = DETAILED,
     probability: Probability | None = None,
+    records: Records | None = None,
 ) -> Explanation:
     """Explain (head, relation, tail) on the evidence `graph`, ranked against all facts of `known`.
 
     If the fact itself is in the evidence it is hidden in both directions, as in training. The `detailed`
     strongest rules, and the strongest of each idea, come with up to `limit` paths each; None: all do.
     """
-    told = _explain(graph, vocab, scorer, Question(head, relation, tail), known, probability)
+    told = _explain(graph, vocab, scorer, Question(head, relation, tail), known, probability, records)
     return _with_paths(told, graph, _detailed(told.contributions, told.ideas, detailed), limit)
 
 
@@ -75,6 +78,7 @@ def compare(
     limit: int = 3,
     detailed: int | None = DETAILED,
     probability: Probability | None = None,
+    records: Records | None = None,
 ) -> Comparison:
     """Explain why (head, relation, tail) has another score than (head, relation, instead).
 
@@ -83,7 +87,7 @@ def compare(
     asked = [Question(head, relation, one) for one in (tail, instead)]
     evidence = without(graph, [as_fact(one, graph.num_relations) for one in asked])
     scorer = scorer if evidence is graph else scorer.apart()
-    told = [_explain(evidence, vocab, scorer, one, known, probability) for one in asked]
+    told = [_explain(evidence, vocab, scorer, one, known, probability, records) for one in asked]
     found = Comparison(told[0], told[1])
     strongest = sorted(
         (rule for idea in found.ideas for rule in idea.rules), key=lambda rule: -abs(rule.contribution)
@@ -101,6 +105,7 @@ def _explain(
     question: Question,
     known: Graph,
     probability: Probability | None,
+    records: Records | None,
 ) -> Explanation:
     """An explanation without paths."""
     head, relation, tail = question
@@ -117,39 +122,45 @@ def _explain(
         rank_of(scores, tail, known.neighbours(head, relation)),
         rank_of(scores, tail, np.empty(0, np.int32)),
         is_known,
-        _contributions(graph, vocab, scorer, parts, question),
+        _contributions(graph, vocab, scorer, parts, question, is_known, records),
         parts.rest,
         parts.kind,
         None if probability is None else probability(*question),
         partial(depends_on, graph, vocab, scorer, question, known),
+        lambda rule: shown_paths(graph, question, rule, REASON_PATHS, question if is_known else None),
     )
 
 
 def _contributions(
-    graph: Graph, vocab: Vocab, scorer: AnswerScorer, parts: Contributions, question: Question
+    graph: Graph,
+    vocab: Vocab,
+    scorer: AnswerScorer,
+    parts: Contributions,
+    question: Question,
+    is_hidden: bool,
+    records: Records | None,
 ) -> tuple[Contribution, ...]:
     """The parts as rules with names, the strongest first."""
     found = []
-    for i in np.argsort(-np.abs(parts.values), kind="stable"):
-        rule, phi = scorer.rules[int(parts.rule[i])], None if parts.phi is None else float(parts.phi[i])
-        walks = 0 if isinstance(rule, Feature) else int(parts.count[i])
-        numbers = float(parts.weight[i]), walks, float(parts.values[i])
-        because = _because(graph, vocab, rule, question)
-        if i == parts.surest:
-            trust = scorer.rules.trust[parts.rule[i]]
+    for one in shares(graph, scorer.rules, parts, question, is_hidden):
+        numbers, because = (one.weight, one.walks, one.value), tuple[str, ...]()
+        if one.is_best:
+            trust = scorer.rules.trust[one.place]
             because = (f"the most trusted rule that reaches it ({trust:.0%}): its weight includes that",)
-        found.append(Contribution(format_rule(rule, vocab), *numbers, (), phi, rule, because))
+        record = _record(one, records)
+        found.append(
+            Contribution(format_rule(one.rule, vocab), *numbers, (), one.phi, one.rule, because, record)
+        )
     return tuple(found)
 
 
-def _because(graph: Graph, vocab: Vocab, rule: Rule, question: Question) -> tuple[str, ...]:
-    """The rules with constants that a feature sums up, with their figures."""
-    if not isinstance(rule, Feature):
-        return ()
-    return tuple(
-        f"{format_rule(one.rule, vocab)}: {one.support:,} of {one.holders:,} others"
-        for one in rules_behind(graph, rule.name, question.head, question.relation, question.tail)
-    )
+def _record(one: Share, records: Records | None) -> Record | None:
+    """The record of a rule: of a rule with constants as counted here, of a chain as the model has it."""
+    if one.counted is not None:
+        return Record(one.counted.support, one.counted.holders, one.counted.confidence)
+    if records is None or one.place is None or isinstance(one.rule, Feature):
+        return None
+    return records(one.place)
 
 
 def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed: int | None) -> set[Rule]:

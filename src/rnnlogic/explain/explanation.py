@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from rnnlogic.base.frames import frame
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.chosen import Paths, Reason, choose
 from rnnlogic.explain.dependence import Dependence
-from rnnlogic.explain.ideas import Family, Question, family_of, sentence
+from rnnlogic.explain.ideas import Family, Question, family_of, says, sentence
 from rnnlogic.explain.reasons import Contribution, Idea, Part, Rank, group_ideas
 from rnnlogic.render import html, text
 from rnnlogic.rules.rule import relations_of
@@ -41,6 +42,7 @@ class Explanation:
     kind: Kind = "sum"  # what contributions are
     probability: float | None = None  # that the fact is true; None: not calibrated
     find_dependence: Callable[[], Dependence | None] | None = field(default=None, compare=False)
+    find_paths: Paths | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         names = self.vocab
@@ -65,11 +67,19 @@ class Explanation:
         vocab, parts = self.vocab, []
         for rule in self.contributions:
             family = family_of(rule.chain, vocab.num_relations)
-            parts.append(Part(family, sentence(family, self.question, vocab), rule.contribution, rule))
+            parts.append(Part(family, says(rule.chain, self.question, vocab), rule.contribution, rule))
         if self.embedding is not None:
-            says = sentence(Family.embedding, self.question, vocab, self.embedding < 0)
-            parts.append(Part(Family.embedding, says, self.embedding, None))
+            told = sentence(Family.embedding, self.question, vocab, self.embedding < 0)
+            parts.append(Part(Family.embedding, told, self.embedding, None))
         return group_ideas(parts, vocab)
+
+    @cached_property
+    def reasons(self) -> tuple[Reason, ...]:
+        """At most three rules that a person would name, the first one first."""
+        whole = math.fsum(idea.contribution for idea in self.ideas if idea.contribution > 0)
+        return (
+            () if self.find_paths is None else choose(self.contributions, self.find_paths, self.vocab, whole)
+        )
 
     @cached_property
     def hangs_on(self) -> Dependence | None:
@@ -91,6 +101,7 @@ class Explanation:
             "is_known": self.is_known,
             "embedding": self.embedding,
             "contributions": self.kind,
+            "reasons": [reason.as_dict(names) for reason in self.reasons],
             "ideas": [idea.as_dict(names) for idea in self.ideas],
             "hangs_on": None if self.hangs_on is None else self.hangs_on.as_dict(names),
             "rules": [contribution.as_dict(names) for contribution in self.contributions],
@@ -108,6 +119,7 @@ class Explanation:
     def _names_for_people(self) -> dict[str, Any]:
         """Labels and types of all that is mentioned, each under its own key, where there are any."""
         vocab, paths = self.vocab, [path for rule in self.contributions for path in rule.paths]
+        paths += [reason.path for reason in self.reasons if reason.path is not None]
         facts = () if self.hangs_on is None else self.hangs_on.facts
         entities = {self.head, self.tail, *(entity for path in paths for entity in path.entities)}
         entities |= {end for head, _, tail in facts for end in (head, tail)}

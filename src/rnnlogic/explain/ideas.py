@@ -23,8 +23,8 @@ class Family(StrEnum):
     other_relation = "another relation says so"
     chain = "a chain of other relations"
     itself = "X is an answer of its own"
-    linked = "what is linked already"
-    often = "what is often an answer"
+    linked = "an exclusion"
+    often = "base rate"
     kind = "what is true of X or Y goes with the other"
     surest = "a rule that is often right"
     embedding = "the embedding says so"
@@ -85,12 +85,26 @@ def sentence(family: Family, question: Question, vocab: Vocab, is_against: bool 
         Family.chain: f"other relations lead from {head} to {tail}",
         Family.itself: f"{head} is an answer of its own",
         Family.linked: f"how {head} and {tail} are linked already",
-        Family.often: f"how often {tail} is an answer of {relation}",
+        Family.often: f"base rate: how often {tail} is an answer of {relation}",
         Family.kind: f"what else is true of {head} and of {tail} goes with the other",
         Family.surest: f"a rule that is often right leads from {head} to {tail}",
         Family.embedding: f"the embedding itself {verb} that {said(head, tail)}",
     }
     return _capital(sentences[family])
+
+
+def says(rule: Rule, question: Question, vocab: Vocab) -> str:
+    """What a rule says of a question: an exclusion by itself, any other as its family does."""
+    head, tail = entity_words(question.head, vocab), entity_words(question.tail, vocab)
+    sentences = {
+        "reversed": f"the other way round it is known: {fact_words(tail, question.relation, head, vocab)}",
+        "linked": f"another relation leads from {head} to {tail} already",
+        "linked_back": f"another relation leads from {tail} to {head} already",
+        "itself": f"the answer is {head} itself",
+    }
+    if isinstance(rule, Feature) and rule.name in sentences:
+        return _capital(sentences[rule.name])
+    return sentence(family_of(rule, vocab.num_relations), question, vocab)
 
 
 def _short(head: int, body: tuple[int, ...], num_relations: int) -> Family:
@@ -102,5 +116,5 @@ def _short(head: int, body: tuple[int, ...], num_relations: int) -> Family:
 
 def _capital(text: str) -> str:
     """A capital for words of ours at the beginning; names stay as they are."""
-    ours = ("how ", "what ", "something ", "other ", "a ", "another ", "the ")
+    ours = ("how ", "what ", "something ", "other ", "a ", "another ", "the ", "base rate")
     return text[0].upper() + text[1:] if text.startswith(ours) else text

@@ -36,6 +36,23 @@ class Rank:
 
 
 @dataclass(frozen=True)
+class Record:
+    """How often a rule is right on known facts, those asked about left out."""
+
+    right: int
+    cases: int
+    confidence: float  # smoothed: five wrong cases more, so that rare rules are trusted less
+
+    def text(self) -> str:
+        """For people."""
+        return f"{self.right:,} of {self.cases:,}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"right": self.right, "cases": self.cases, "confidence": self.confidence}
+
+
+@dataclass(frozen=True)
 class Contribution:
     """What one rule adds to the score: its weight times the feature of its number of paths, times phi.
 
@@ -49,7 +66,8 @@ class Contribution:
     paths: tuple[Path, ...]  # those without repeated entities first; empty where none were looked up
     phi: float | None  # the embedding's score of all these paths, which share their ends; None: without
     chain: Rule  # the rule as ids
-    because: tuple[str, ...] = ()  # rules with constants that evidence sums up; why this rule weighs more
+    because: tuple[str, ...] = ()  # why this rule weighs more
+    record: Record | None = None  # None where nothing was counted
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""
@@ -62,6 +80,7 @@ class Contribution:
             "phi": self.phi,
             "contribution": self.contribution,
             "because": list(self.because),
+            "record": None if self.record is None else self.record.as_dict(),
             "paths": [[list(fact) for fact in named_facts(path, vocab)] for path in self.paths],
             "comes_back": [comes_back(path) is not None for path in self.paths],
         }
@@ -114,14 +133,15 @@ def total(rules: Iterable[Contribution]) -> float:
 def group_ideas(parts: Sequence[Part], vocab: Vocab) -> tuple[Idea, ...]:
     """Parts by family, sentence and sign: what speaks for the answer first, then what speaks against it.
 
-    The strongest come first in each half; all ideas together sum to all parts.
+    The strongest come first in each half; all ideas together sum to all parts. The base rate is one number.
     """
     found: dict[tuple[bool, Family, str], list[Part]] = {}
     for part in parts:
-        found.setdefault((part.value < 0, part.family, part.sentence), []).append(part)
+        is_against = part.value < 0 and part.family != Family.often
+        found.setdefault((is_against, part.family, part.sentence), []).append(part)
     sums = {key: math.fsum(part.value for part in members) for key, members in found.items()}
     whole = math.fsum(value for value in sums.values() if value > 0) or math.fsum(map(abs, sums.values()))
-    order = sorted(found, key=lambda key: (key[0], -abs(sums[key])))
+    order = sorted(found, key=lambda key: (sums[key] < 0, -abs(sums[key])))
     return tuple(
         Idea(
             str(key[1]),

@@ -18,11 +18,25 @@ def shown_paths(
 ) -> tuple[Path, ...]:
     """Up to `limit` walks of a rule, those that visit no entity twice first, then by entity ids."""
     if isinstance(rule, Feature):
-        return ()
+        return tuple(_links(graph, question, rule.name))[:limit]
     found = paths(graph, question.head, rule, question.tail, limit, hidden).paths
     if any(comes_back(path) is not None for path in found):
         found = paths(graph, question.head, rule, question.tail, max(limit, SEARCHED), hidden).paths
     return tuple(sorted(found, key=lambda path: comes_back(path) is not None)[:limit])
+
+
+def _links(graph: Graph, question: Question, name: str) -> Iterator[Path]:
+    """The facts between head and tail that an exclusion is about; none for other features."""
+    head, relation, tail = question
+    for step in range(2 * graph.num_relations):
+        if step == relation or not graph.has(head, step, tail):
+            continue
+        is_turned = step == graph.inverse(relation)
+        if head == tail and is_turned:  # r(x,x) turned is the same fact
+            continue
+        kind = "reversed" if is_turned else "linked" if step < graph.num_relations else "linked_back"
+        if kind == name:
+            yield Path((head, tail), (step,))
 
 
 def comes_back(path: Path) -> int | None:

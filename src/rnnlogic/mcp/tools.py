@@ -17,6 +17,7 @@ from pydantic import Field
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
 from rnnlogic.explain.names import fact_words, printable, rule_words
 from rnnlogic.render.card import run_card
+from rnnlogic.render.screen import reason_words
 from rnnlogic.rules.parse import parse_rule
 
 if TYPE_CHECKING:
@@ -126,10 +127,11 @@ class Tools:
         instead: Annotated[Entity | None, Field(description="Why not this tail?")] = None,
         limit: Annotated[int, Field(ge=1, le=10, description="At most so many ideas.")] = 4,
     ) -> Answer:
-        """Why relation(head, tail) is or is not likely: ideas with their rules, the facts of a path each.
+        """Why relation(head, tail) is or is not likely: reasons to name, then ideas that sum to the score.
 
-        Ideas with a positive contribution speak for the fact, others against it. With `instead`, why the tail
-        scores differently from that other one: ideas with a negative contribution speak for the other.
+        A reason has its rule, how often that is right (`record`), and its facts. Ideas with a positive
+        contribution speak for the fact, others against it. With `instead`, why the tail scores differently
+        from that other one: ideas with a negative contribution speak for the other.
         """
         with self._lock:
             vocab = self._model.dataset.vocab
@@ -144,7 +146,9 @@ class Tools:
             told = self._model.explain(*fact, PATHS, self._evidence)
             values = told.as_dict()
             hangs_on = values["hangs_on"] and values["hangs_on"]["facts"]
-            found = _figures(values) | {"ideas": self._ideas(told.ideas, limit), "hangs_on": hangs_on}
+            reasons = [_reason(reason_words(one, told), one.as_dict(vocab)) for one in told.reasons]
+            found = _figures(values) | {"reasons": reasons, "hangs_on": hangs_on}
+            found |= {"ideas": self._ideas(told.ideas, limit)}
             return _safe(found | {"more_ideas": max(len(told.ideas) - limit, 0)})
 
     def rules(self, relation: Relation | None = None, limit: Limit = 10) -> Answer:
@@ -274,6 +278,12 @@ def _figures(told: Answer) -> Answer:
     return {name: told[name] for name in ("head", "relation", "tail", "rank", "is_known")} | {
         "probability": None if chance is None else _chance(chance)
     }
+
+
+def _reason(words: str, reason: Answer) -> Answer:
+    """A reason in words, with its rule, record, facts and share."""
+    figures = {name: reason[name] for name in ("rule", "record", "facts")}
+    return {"reason": words} | figures | {"share": round(reason["share"], 4)}
 
 
 def _chance(probability: float) -> float:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 
 from rnnlogic.calibrate.level import shown
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.names import entity_words, numbered, printable, relation_words, typed_words
 from rnnlogic.explain.reasons import Contribution, Idea
 from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.chains.paths import Path
+from rnnlogic.render.screen import claim, reason_words
 from rnnlogic.render.svg import AGAINST, COLOURS, Strand, picture
 from rnnlogic.rules.rule import format_rule
 
@@ -70,12 +72,13 @@ def explanation(told: Explanation) -> str:
     """The fragment of an explanation."""
     vocab = told.vocab
     parts = [
-        f"<h1>{_title(told)}</h1>",
+        f"<h1>{bdi(claim(told))}</h1>",
         f'<p class="figures">{_figures(told)}</p>',
         _notes(told),
-        _picture(told.ideas, vocab),
-        *_halves(told.ideas, ("For it", "Against it"), vocab),
+        *_because(told),
+        _reasons_picture(told.reasons, vocab) or _picture(told.ideas, vocab),
         _dependence(told),
+        *_halves(told.ideas, ("All for it", "All against it"), vocab),
     ]
     return _fragment(parts)
 
@@ -168,6 +171,33 @@ def _picture(ideas: Sequence[Idea], vocab: Vocab) -> str:
     return f'<div class="scroll">{picture(strands, vocab)}</div>' if strands else ""
 
 
+def _because(told: Explanation) -> Iterable[str]:
+    """The reasons in words, each with its rule, and what speaks against."""
+    if told.reasons:
+        items = (
+            f'<li style="--shade:{shade}"><span class="share">{reason.share:.0%}</span>'
+            f"{bdi(reason_words(reason, told))} "
+            f"<code>{bdi(format_rule(reason.rule.chain, told.vocab, labels=True))}</code>"
+            f"{_path(reason, told.vocab)}</li>"
+            for reason, shade in zip(told.reasons, COLOURS, strict=False)
+        )
+        yield f"<h2>Because</h2><ul>{''.join(items)}</ul>"
+
+
+def _path(reason: Reason, vocab: Vocab) -> str:
+    return "" if reason.path is None else f'<div class="path">{path_html(reason.path, vocab)}</div>'
+
+
+def _reasons_picture(reasons: Sequence[Reason], vocab: Vocab) -> str:
+    """The paths of the named reasons."""
+    strands = [
+        Strand(reason.path, shade, False)
+        for reason, shade in zip(reasons, COLOURS, strict=False)
+        if reason.path is not None
+    ]
+    return f'<div class="scroll">{picture(strands, vocab)}</div>' if strands else ""
+
+
 def _halves(ideas: Sequence[Idea], headings: tuple[str, str], vocab: Vocab) -> Iterable[str]:
     for is_against, heading in enumerate(headings):
         half = [idea for idea in ideas if (idea.contribution < 0) == bool(is_against)]
@@ -202,7 +232,8 @@ def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
     alike = ", alike" if is_alike else ""
     walks = f", {numbered(rule.count, 'path')}" if rule.count else ""
-    numbers = f"weight {rule.weight:.4f}{walks}{phi}{alike}"
+    record = "" if rule.record is None else f", right in {rule.record.text()}"
+    numbers = f"weight {rule.weight:.4f}{walks}{phi}{record}{alike}"
     words = format_rule(rule.chain, vocab, labels=True)
     paths = "".join(f'<div class="path">{bdi(line)}</div>' for line in rule.because)
     paths += "".join(f'<div class="path">{path_html(path, vocab)}</div>' for path in rule.paths)

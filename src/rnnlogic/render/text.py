@@ -11,7 +11,6 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.names import (
     columns,
     entity_words,
-    fact_words,
     numbered,
     printable,
     relation_words,
@@ -24,18 +23,16 @@ from rnnlogic.explain.names import (
 from rnnlogic.explain.reasons import Contribution, Idea, total
 from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.chains.paths import Path
+from rnnlogic.render.lines import fewest, fitted
+from rnnlogic.render.screen import HIDDEN, LEFT_OUT, because, dependence, screen
 from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
     from rnnlogic.explain.comparison import Comparison
     from rnnlogic.explain.explanation import Explanation
 
-LEFT_OUT = "Each number: the score minus the score without it; they need not sum to it."
 NAME_LENGTHS = (40, 30, 24, 20, 17, 14, 12, 10, 8)  # names of a path get so short to fit
 TYPED_LENGTH = 17  # where they would have to be shorter, their types are left out
-SENTENCE_LENGTHS = (40, 30, 24, 20, 16)  # and those of a sentence
-FACTS = 4  # of those that it hangs on, on one screen
-FACT_NAME = 24  # columns of a name there
 AGAINST = 3  # what speaks against, after three ideas that speak for the answer
 # The places that rules get on a screen, one after the other while there is room, by the idea they belong to.
 PLACES = (0, 1, 2, 0, AGAINST, 1, 2)
@@ -59,14 +56,10 @@ class Story(NamedTuple):
 
 def explanation(told: Explanation, everything: bool, width: int, height: int) -> list[str]:
     """The lines of an explanation."""
-    story = Story(
-        list(_verdict(told, everything, width)),
-        ("For it", "Against it"),
-        told.ideas,
-        list(_dependence(told, everything, width)),
-        told.vocab,
-    )
-    return _all(story) if everything else _screen(story, width, height)
+    if not everything:
+        return screen(told, width, height)
+    top, bottom = list(_verdict(told, width)), list(dependence(told, True, width))
+    return _all(Story(top, ("For it", "Against it"), told.ideas, bottom, told.vocab))
 
 
 def comparison(told: Comparison, everything: bool, width: int, height: int) -> list[str]:
@@ -97,17 +90,18 @@ def _title(told: Explanation, everything: bool, width: int) -> list[str]:
     return wrapped(f"{shortened(printable(relation), width // 2)}({ends})", width)
 
 
-def _verdict(told: Explanation, everything: bool, width: int) -> Iterator[str]:
-    yield from _title(told, everything, width)
+def _verdict(told: Explanation, width: int) -> Iterator[str]:
+    yield from _title(told, True, width)
     if told.is_known:
-        yield from wrapped("The fact is in the graph; it was hidden to apply the rules.", width, "  ")
+        yield from wrapped(HIDDEN, width, "  ")
     yield from wrapped(_figures(told), width, "  ")
-    if everything:
-        yield f"  rank {told.raw_rank.text()} with other known answers"
+    yield f"  rank {told.raw_rank.text()} with other known answers"
     if math.isfinite(told.score):
         yield f"  {_reach(told)}"
         if told.kind == "leave-one-out":
             yield f"  {LEFT_OUT}"
+        yield ""
+        yield from because(told, len(told.reasons), width)
 
 
 def _figures(told: Explanation, brief: bool = False) -> str:
@@ -125,25 +119,6 @@ def _reach(told: Explanation) -> str:
     number = len(told.contributions)
     sides = f": {number - against:,} for it, {against:,} against it" if against else ""
     return f"{numbered(number, 'rule reaches it', 'rules reach it')}{sides}"
-
-
-def _dependence(told: Explanation, everything: bool, width: int) -> Iterator[str]:
-    found = told.hangs_on
-    if found is None:
-        return
-    yield found.text() + (":" if found.facts else "")
-    facts = found.facts if everything else found.facts[:FACTS]
-    words = [_fact(*fact, told.vocab, None if everything else FACT_NAME) for fact in facts]
-    more = len(found.facts) - len(facts)
-    if words:
-        yield from wrapped("; ".join(words) + (f"; and {more} more" if more else ""), width, "  ")
-
-
-def _fact(head: int, relation: int, tail: int, vocab: Vocab, length: int | None) -> str:
-    ends = [printable(entity_words(entity, vocab)) for entity in (head, tail)]
-    if length is not None:
-        ends = [shortened(end, length) for end in ends]
-    return printable(fact_words(ends[0], relation, ends[1], vocab))
 
 
 def _screen(story: Story, width: int, height: int) -> list[str]:
@@ -177,38 +152,17 @@ def _halves(story: Story, numbers: list[int], path_lines: int, width: int) -> It
     for heading, half, limit in zip(story.headings, story.halves(), limits, strict=True):
         lines = wrapped(f"{heading} ({_sum(half):+.4g})", width) if half else []
         for idea, number in zip(half, limit, strict=False):
-            lines += _fitted(f"{printable(idea.sentence)}.", width, f"{_percent(idea):>4}  ", 1)
+            lines += fitted(f"{printable(idea.sentence)}.", width, f"{_percent(idea):>4}  ", 1)
             for group in idea.groups[:number]:
                 lines += _group(group, story.vocab, path_lines, width)
         yield lines
-
-
-def _fitted(text: str, width: int, first: str, most_lines: int) -> list[str]:
-    """A sentence on few lines if shorter names make that possible."""
-    return _fewest(
-        (
-            wrapped(" ".join(shortened(word, length) for word in text.split()), width, first)
-            for length in SENTENCE_LENGTHS
-        ),
-        most_lines,
-    )
-
-
-def _fewest(tries: Iterable[list[str]], most_lines: int) -> list[str]:
-    """The first with at most so many lines; if there is none, the first of those with fewest."""
-    found: list[list[str]] = []
-    for lines in tries:
-        if len(lines) <= most_lines:
-            return lines
-        found.append(lines)
-    return min(found, key=len)
 
 
 def _group(group: tuple[Contribution, ...], vocab: Vocab, path_lines: int, width: int) -> Iterator[str]:
     """Rules that are alike: the strongest in words, and one path."""
     alike = f"; {numbered(len(group) - 1, 'more rule')} alike" if len(group) > 1 else ""
     words = printable(rule_words(group[0].chain, vocab)) + alike
-    yield from _fitted(words, width, f"      {total(group):+.4f}  ", 2)
+    yield from fitted(words, width, f"      {total(group):+.4f}  ", 2)
     for path in group[0].paths[:1]:
         yield from _short_path(path, vocab, path_lines, width)
 
@@ -220,7 +174,7 @@ def _short_path(path: Path, vocab: Vocab, most_lines: int, width: int) -> list[s
         wrapped(_path(path, vocab, length, with_types), width, " " * 8)
         for length, with_types in (*typed, *((length, False) for length in NAME_LENGTHS))
     )
-    return _fewest(tries, most_lines)
+    return fewest(tries, most_lines)
 
 
 def _path(path: Path, vocab: Vocab, length: int, with_types: bool) -> str:
@@ -277,7 +231,8 @@ def _rules(group: tuple[Contribution, ...], vocab: Vocab) -> Iterator[str]:
         phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
         same = ", alike" if place else ""
         paths = f", {numbered(rule.count, 'path')}" if rule.count else ""
-        yield f"             weight {rule.weight:.4f}{paths}{phi}{same}"
+        record = "" if rule.record is None else f", right in {rule.record.text()}"
+        yield f"             weight {rule.weight:.4f}{paths}{phi}{record}{same}"
         yield from (f"               {printable(line)}" for line in rule.because)
         for path in rule.paths:
             again = "" if comes_back(path) is None else " (comes back to where it was)"

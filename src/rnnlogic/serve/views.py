@@ -10,12 +10,14 @@ from markupsafe import Markup
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.explain import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
 from rnnlogic.explain.names import rule_words
 from rnnlogic.explain.reasons import Contribution, Idea
 from rnnlogic.features.chains.paths import Path
 from rnnlogic.render.html import LISTED, path_html, shades
+from rnnlogic.render.screen import reason_words, rest
 from rnnlogic.render.svg import Strand, picture
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Constant, Rule, format_rule
@@ -94,6 +96,19 @@ def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, An
             for is_against in (False, True)
         ],
         "picture": Markup(picture(strands, vocab)),
+        "reasons": [] if isinstance(told, Comparison) else [_reason(one, told) for one in told.reasons],
+        "rest": None if isinstance(told, Comparison) else rest(told, len(told.reasons)),
+    }
+
+
+def _reason(reason: Reason, told: Explanation) -> dict[str, Any]:
+    """A named reason: in words with its record, the rule, and its facts."""
+    return {
+        "words": reason_words(reason, told),
+        "text": reason.rule.rule,
+        "shown": format_rule(reason.rule.chain, told.vocab, labels=True),
+        "share": reason.share,
+        "path": None if reason.path is None else Markup(path_html(reason.path, told.vocab)),
     }
 
 
@@ -139,6 +154,7 @@ def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab:
         "contribution": rule.contribution,
         "weight": rule.weight,
         "count": rule.count,
+        "record": None if rule.record is None else rule.record.text(),
         "paths": [Markup(path_html(path, vocab)) for path in rule.paths],
     }
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.evidence.kernels import BEST, LEAST, SUPPORT, UNSEEN
-from rnnlogic.rules.rule import Constant, mirrored
+from rnnlogic.rules.rule import NONE, Constant, mirrored
 
 
 class Counted(NamedTuple):
@@ -31,10 +31,15 @@ class Counted(NamedTuple):
         return self._replace(rule=rule)
 
 
-def rules_behind(graph: Graph, name: str, head: int, relation: int, tail: int) -> list[Counted]:
-    """The rules with constants that a feature sums up for one answer; none for other features."""
+def rules_behind(
+    graph: Graph, name: str, head: int, relation: int, tail: int, is_hidden: bool = False
+) -> list[Counted]:
+    """The rules with constants that a feature sums up for one answer; none for other features.
+
+    They are those of the kernel, which may not look at the fact itself if it is hidden.
+    """
     if name in ("best_constant_of_x", "constants_of_x"):
-        found = constant_rules(graph, head, relation, tail)
+        found = constant_rules(graph, head, relation, tail, is_hidden)
     elif name in ("best_constant_of_y", "constants_of_y"):
         about = constant_rules(graph, tail, graph.inverse(relation), head)
         found = [one.mirrored(graph.num_relations) for one in about]
@@ -43,24 +48,37 @@ def rules_behind(graph: Graph, name: str, head: int, relation: int, tail: int) -
     return found[:1] if name.startswith("best_") else found
 
 
-def constant_rules(graph: Graph, head: int, relation: int, answer: int) -> list[Counted]:
+def constant_rules(
+    graph: Graph, head: int, relation: int, answer: int, is_hidden: bool = False
+) -> list[Counted]:
     """The most confident rules whose body is true of the head and which say relation(head, answer).
 
     The head itself does not count for or against them. For rules about the answer, ask the inverse relation.
     """
-    right = graph.neighbours(answer, graph.inverse(relation))
     found = []
     for by in range(2 * graph.num_relations):
         others = graph.neighbours(head, graph.inverse(by))
-        for other in [*others.tolist(), *([-1] if len(others) and by != graph.inverse(relation) else [])]:
-            back = graph.inverse(by)
-            holders = np.unique(graph.edges(back)[0]) if other < 0 else graph.neighbours(other, by)
-            support = int(np.isin(holders, right).sum()) - int(head in right)
-            if other != answer and support >= SUPPORT:
-                rule = Constant(relation, back, answer, other)
-                found.append(Counted(rule, support, len(holders) - 1))
-    found = [one for one in found if one.confidence >= LEAST]
+        if is_hidden and head == answer and by == relation:
+            others = others[others != head]  # r(x,x) turned is the hidden fact
+        is_new = len(others) > 0 and by != graph.inverse(relation)
+        named = [other for other in others.tolist() if other != answer] + ([NONE] if is_new else [])
+        bodies = (Constant(relation, graph.inverse(by), answer, other) for other in named)
+        found += [counted(graph, rule, head) for rule in bodies]
+    found = [one for one in found if one.support >= SUPPORT and one.confidence >= LEAST]
     return sorted(found, key=_order(graph))[:BEST]
+
+
+def counted(graph: Graph, rule: Constant, entity: int) -> Counted:
+    """A rule with constants whose body is true of an entity, counted over all other entities."""
+    if rule.at_head:
+        about = mirrored(rule, graph.num_relations)
+        assert isinstance(about, Constant)
+        return counted(graph, about, entity).mirrored(graph.num_relations)
+    right = graph.neighbours(rule.constant, graph.inverse(rule.head))
+    by = graph.inverse(rule.step)
+    holders = np.unique(graph.edges(rule.step)[0]) if rule.other == NONE else graph.neighbours(rule.other, by)
+    support = int(np.isin(holders, right).sum()) - int(entity in right)
+    return Counted(rule, support, len(holders) - 1)
 
 
 def _order(graph: Graph) -> Callable[[Counted], tuple[float, int, int]]:

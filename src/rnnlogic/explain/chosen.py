@@ -1,0 +1,108 @@
+"""The reasons a person would give: short rules whose record is close to the best, on facts of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.names import rule_words
+from rnnlogic.explain.reasons import Contribution
+from rnnlogic.explain.walks import comes_back, facts_of, named_facts
+from rnnlogic.features.chains.paths import Fact, Path
+from rnnlogic.rules.rule import Feature, Rule, format_rule
+
+CLOSE = 0.8  # of the best confidence: the shortest rule with so much is named
+REASONS = 3  # named at most
+LEAST_SHARE = 0.01  # of what speaks for the answer, that a further reason must add
+TRIED = 40  # rules whose paths are looked up for one reason, at most
+
+Paths = Callable[[Rule], tuple[Path, ...]]  # of a rule to the answer, those without a detour first
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A rule that is named as a reason, with the facts that make it apply."""
+
+    rule: Contribution
+    path: Path | None
+    share: float  # of all that speaks for the answer
+
+    def as_dict(self, vocab: Vocab) -> dict[str, Any]:
+        """Plain values for JSON."""
+        record = self.rule.record
+        return {
+            "rule": self.rule.rule,
+            "label": format_rule(self.rule.chain, vocab, labels=True),
+            "sentence": rule_words(self.rule.chain, vocab),
+            "record": None if record is None else record.as_dict(),
+            "facts": [] if self.path is None else [list(fact) for fact in named_facts(self.path, vocab)],
+            "contribution": self.rule.contribution,
+            "share": self.share,
+        }
+
+
+def choose(
+    rules: Sequence[Contribution], find: Paths, vocab: Vocab, whole: float, close: float = CLOSE
+) -> tuple[Reason, ...]:
+    """At most three reasons for an answer; no two share a rule or a fact.
+
+    Each is the shortest rule whose confidence is at least `close` times that of the best that is left. A path
+    that visits an entity twice is a reason only if no rule has another.
+    """
+    left = [one for one in rules if one.contribution > 0 and not isinstance(one.chain, Feature)]
+    looked_up, used, found = cache(find), set[Fact](), list[Reason]()
+
+    def simple(rule: Contribution) -> Path | None:
+        """A path without detours on facts that no other reason has used."""
+        return next(
+            (
+                path
+                for path in looked_up(rule.chain)
+                if comes_back(path) is None and used.isdisjoint(facts_of(path, vocab))
+            ),
+            None,
+        )
+
+    while left and len(found) < REASONS:
+        picked = _pick(left, simple, close)
+        if picked is None:
+            break
+        rule, path = picked
+        used.update(facts_of(path, vocab))
+        found.append(Reason(rule, path, rule.contribution / whole))
+        left = [one for one in left if one is not rule and one.contribution >= LEAST_SHARE * whole]
+    if left and not found:
+        rule, any_path = _pick(left, lambda one: (looked_up(one.chain) or (None,))[0], close) or (
+            left[0],
+            None,
+        )
+        found.append(Reason(rule, any_path, rule.contribution / whole))
+    return tuple(found)
+
+
+def _pick(
+    rules: Sequence[Contribution], path_of: Callable[[Contribution], Path | None], close: float
+) -> tuple[Contribution, Path] | None:
+    """The shortest rule with a path whose confidence is close to that of the best one with a path.
+
+    Ties: the more confident one, then the one that adds more.
+    """
+    by_confidence = sorted(rules, key=lambda one: (-_confidence(one), one.chain.length, -one.contribution))
+    best = next((one for one in by_confidence[:TRIED] if path_of(one) is not None), None)
+    if best is None:
+        return None
+    good = [one for one in rules if _confidence(one) >= close * _confidence(best)]
+    by_length = sorted(good, key=lambda one: (one.chain.length, -_confidence(one), -one.contribution))
+    for one in (*by_length[:TRIED], best):
+        path = path_of(one)
+        if path is not None:
+            return one, path
+    return None
+
+
+def _confidence(rule: Contribution) -> float:
+    """The smoothed confidence of a rule; 0 where nothing was counted."""
+    return 0.0 if rule.record is None else rule.record.confidence
