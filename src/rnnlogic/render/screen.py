@@ -130,13 +130,16 @@ def rest(told: Explanation, number: int) -> str | None:
     if others:
         many = numbered(len(others), "weaker reason adds", "weaker reasons add")
         parts.append(f"{many} {_percent(math.fsum(others) / whole)}")
-    names = {Family.often: "the base rate", Family.embedding: "the embedding", Family.linked: "known links"}
-    for family, name in names.items():
+    names = (
+        (Family.often, "the base rate", "adds"),
+        (Family.embedding, "the embedding", "adds"),
+        (Family.linked, "known links", "add"),
+    )
+    for family, name, verb in names:
         share = math.fsum(idea.share for idea in told.ideas if idea.name == family and idea.share > 0)
         if share:
-            parts.append(
-                f"{name} {_percent(share)}" if parts else f"{name} adds {_percent(share)}".capitalize()
-            )
+            words = name if parts else f"{name} {verb}".capitalize()
+            parts.append(f"{words} {_percent(share)}")
     return f"{', '.join(parts)}: --all" if parts else None
 
 
