@@ -1,6 +1,7 @@
 # Everything runs from one virtual environment in .venv, made here.
 #   make demo   install, then learn and reason on the embedded UMLS graph
 #   make test   install with test tools, then ruff, mypy and pytest
+#   make check  the quick part of it: ruff, mypy, and the tests that need no fit, server or cluster
 #   make bounds   install with test tools, then the tests of the kernels with every array index checked
 #   make torture  install with test tools, then kills, damage, hostile input and broken disks for MINUTES
 #   make docs     build the documentation into site/, every link checked
@@ -19,7 +20,7 @@ MINUTES ?= 30
 # pip, mypy and the compiler of the kernels take one core each.
 MAKEFLAGS += -j3
 
-.PHONY: install demo test types browser docs package bench bounds torture clean
+.PHONY: install demo test check types browser docs package bench bounds torture clean
 
 install: .venv/installed
 demo: .venv/installed
@@ -28,6 +29,11 @@ demo: .venv/installed
 # Three side by side, as some tests wait for servers and clusters.
 test: .venv/installed-dev browser types .venv/warm
 	$(BIN)/python -m pytest -n 3 --dist worksteal
+
+# What to run before every commit; `make test` is for CI and for changes that reach far.
+QUICK := tests/base tests/data tests/rules tests/render tests/test_layout.py tests/test_config.py
+check: .venv/installed-dev types
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/base/clusters $(QUICK)
 
 types: .venv/installed-dev
 	$(BIN)/ruff check .

@@ -4,7 +4,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -70,36 +70,73 @@ def public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
             yield node
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "__init__.py"])
-def test_imports_go_down_only(name):
-    own = part_of(".".join(Path(name).with_suffix("").parts))
-    assert own in LEVELS, f"{own} is new: give it a place in ORDER and in docs/layout.md"
-    for target in imported(PACKAGE / name):
+def offences(check: Callable[[Path], Iterator[str]]) -> list[str]:
+    """What a check has to say about any file, each with the name of its file."""
+    return [f"{name}: {text}" for name, file in zip(NAMES, FILES, strict=True) for text in check(file)]
+
+
+def wrong_imports(file: Path) -> Iterator[str]:
+    """Imports that go up."""
+    name = file.relative_to(PACKAGE)
+    own = part_of(".".join(name.with_suffix("").parts))
+    if name == Path("__init__.py"):
+        return
+    if own not in LEVELS:
+        yield f"{own} is new: give it a place in ORDER and in docs/layout.md"
+        return
+    for target in imported(file):
         if target.split(".")[0] == "rnnlogic":
             part = part_of(target.removeprefix("rnnlogic."))
-            assert part in LEVELS, f"{target}: import from the module that defines it"
-            assert LEVELS[part] >= LEVELS[own], f"{own} must not import {target}, which stands above it"
+            if part not in LEVELS:
+                yield f"{target}: import from the module that defines it"
+            elif LEVELS[part] < LEVELS[own]:
+                yield f"{own} must not import {target}, which stands above it"
 
 
-@pytest.mark.parametrize("file", FILES, ids=NAMES)
-def test_heavy_libraries_stay_where_they_belong(file):
+def wrong_libraries(file: Path) -> Iterator[str]:
+    """Heavy libraries out of their place."""
     libraries = {name.split(".")[0] for name in imported(file)}
     place = file.relative_to(PACKAGE)
-    assert "numba" not in libraries or place.name in ("kernels.py", "compiled.py"), "numba: kernels.py"
-    assert "torch" not in libraries or place.as_posix().startswith(TORCH), f"torch: {TORCH}"
+    if "numba" in libraries and place.name not in ("kernels.py", "compiled.py"):
+        yield "numba belongs in kernels.py"
+    if "torch" in libraries and not place.as_posix().startswith(TORCH):
+        yield f"torch belongs in {TORCH}"
 
 
-@pytest.mark.parametrize("file", FILES, ids=NAMES)
-def test_files_are_short_and_public_functions_are_typed_and_documented(file):
+def wrong_style(file: Path) -> Iterator[str]:
+    """Long files, and public functions without types or documentation."""
     text = file.read_text(encoding="utf-8")
-    assert text.count("\n") <= 600
+    if text.count("\n") > 600:
+        yield "is longer than 600 lines"
     for function in public_functions(ast.parse(text)):
         overload = any(getattr(d, "id", "") == "overload" for d in function.decorator_list)
-        assert overload or ast.get_docstring(function), f"{function.name} has no docstring"
+        if not overload and not ast.get_docstring(function):
+            yield f"{function.name} has no docstring"
         arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        untyped = [a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls")]
-        assert not untyped, f"{function.name}: {untyped} without types"
-        assert function.returns is not None, f"{function.name} without the type of its result"
+        if untyped := [a.arg for a in arguments if a.annotation is None and a.arg not in ("self", "cls")]:
+            yield f"{function.name}: {untyped} without types"
+        if function.returns is None:
+            yield f"{function.name} without the type of its result"
+
+
+def test_imports_go_down_only():
+    assert offences(wrong_imports) == []
+
+
+def test_heavy_libraries_stay_where_they_belong():
+    assert offences(wrong_libraries) == []
+
+
+def test_files_are_short_and_public_functions_are_typed_and_documented():
+    assert offences(wrong_style) == []
+
+
+def test_every_check_finds_offenders(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.test_layout.PACKAGE", tmp_path)
+    file = tmp_path / "base" / "bad.py"
+    file.parent.mkdir()
+    file.write_text("import numba, torch\nfrom rnnlogic.cli import main\ndef f(x): pass\n" + "\n" * 600)
+    assert [len(list(check(file))) for check in (wrong_imports, wrong_libraries, wrong_style)] == [1, 2, 4]
 
 
 def test_the_page_gives_every_room_a_sentence_in_the_order_of_imports():

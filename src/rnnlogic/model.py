@@ -16,8 +16,8 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import Calibration, calibrated, pack_calibration, unpack_calibration
-from rnnlogic.calibrate.kept import calibration_of
+from rnnlogic.calibrate.calibration import Calibration, pack_calibration, unpack_calibration
+from rnnlogic.calibrate.kept import calibration_of, keep_calibration, with_level
 from rnnlogic.complete.possible import PossibleFacts, possible_facts
 from rnnlogic.config import Arguments, Config, Variant
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
@@ -66,6 +66,7 @@ class RNNLogic(Arguments):
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
         self._calibration: Calibration | None = None
+        self._folder: Path | None = None  # of the run that it was loaded from
         self.preliminary: str | None = None  # the stage that the model is from, if its fit is not finished
         self.left_out: Mapping[str, str] = {}  # what stages of the fit left out for want of time
         super().__init__(config, variant, **settings)
@@ -288,10 +289,11 @@ class RNNLogic(Arguments):
         """How probable facts are that this evidence does not hold; measured now if it was not before."""
         if evidence not in EVIDENCE_SPLITS:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
-        levels = {} if self._calibration is None else self._calibration.levels
-        if evidence not in levels:
+        if self._calibration is None or evidence not in self._calibration.levels:
             how = progress or silent, self.config.seed, evidence, budget
-            self._calibration = Calibration(levels | calibrated(self.dataset, self.scorer, *how).levels)
+            self._calibration = with_level(self._calibration, self.dataset, self.scorer, *how)
+            if not budget.is_limited:
+                keep_calibration(self._folder, self._calibration, self.dataset)
         return _fitted(self._calibration).levels[evidence]
 
     def on(self, graph: Any) -> RNNLogic:
@@ -349,6 +351,7 @@ class RNNLogic(Arguments):
         fitted = load_fitted(folder)
         model = cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
         model.preliminary, model.left_out = fitted.preliminary, fitted.left_out
+        model._folder = Path(folder)
         return model
 
     @property
@@ -384,7 +387,7 @@ class RNNLogic(Arguments):
         calibration: tuple[Arrays, dict[str, Any]] | None = None,
     ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
-        self.preliminary, self.left_out = None, {}
+        self.preliminary, self.left_out, self._folder = None, {}, None
         relations = dataset.vocab.num_relations
         self._calibration = None if calibration is None else unpack_calibration(*calibration, relations)
         return self

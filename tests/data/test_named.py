@@ -16,6 +16,12 @@ from rnnlogic.data.named import KNOWN
 SPLITS = ("train", "valid", "test")
 
 
+@pytest.mark.parametrize("name", ["x" * 5000, "é" * 200])
+def test_a_name_too_long_for_any_file_is_unknown(name):
+    with pytest.raises(DataError, match=r"unknown dataset '.{60}\.\.\.'"):
+        load_dataset(name)
+
+
 def sizes(dataset):
     return (
         dataset.vocab.num_entities,

@@ -176,7 +176,7 @@ def test_on_the_command_line(model, tmp_path, monkeypatch, capsys):
     assert answers == [a.as_dict() for a in moved.predict(renamed("grandpa0"), "grandparent")]
     tail = ("--tail", renamed("grandchild0_0"))
     assert run("explain", folder, "--graph", graph, *question, *tail, monkeypatch=monkeypatch) == 0
-    assert capsys.readouterr().out.startswith(f"grandparent({renamed('grandpa0')}, ")
+    assert capsys.readouterr().out.startswith(f"{renamed('grandpa0')} grandparent ")
 
 
 def test_a_moved_model_is_saved_with_its_graph(model, tmp_path):

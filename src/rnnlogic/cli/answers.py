@@ -132,7 +132,7 @@ def explain(
     types: TypesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain an answer on one screen: its probability and rank, the reasons, and what speaks against it.
+    """Explain an answer on one screen: the reasons a person would give.
 
     The first reason is the shortest rule whose record is close to the best; others rest on other facts. For
     an answer in first place, few facts are named that it depends on. --all and JSON have everything: ideas

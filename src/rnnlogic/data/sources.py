@@ -16,6 +16,9 @@ from rnnlogic.data.raw import RawFacts
 from rnnlogic.data.sparql import is_endpoint, read_endpoint
 from rnnlogic.data.tables import read_object
 
+LONGEST_NAME = 255  # bytes of a file's name, on every usual disk
+SHOWN = 60
+
 
 def read_source(x: Any, options: ReadOptions, *, keep_split: bool = True) -> tuple[str, RawFacts]:
     """The facts of anything that `load_dataset` takes, with a name for them."""
@@ -24,6 +27,8 @@ def read_source(x: Any, options: ReadOptions, *, keep_split: bool = True) -> tup
     if isinstance(x, str) and is_endpoint(x):
         return "facts", read_endpoint(x, options)
     path = Path(x) if isinstance(x, str | os.PathLike) else None
+    if isinstance(x, str) and len(os.fsencode(Path(x).name)) > LONGEST_NAME:
+        raise _not_found(x[:SHOWN] + "...")  # the system would not even look
     if path is not None and suffix_of(path) in DATABASE_SUFFIXES and path.exists():
         return stem_of(path), read_database(path, options)
     if options.query is not None:
