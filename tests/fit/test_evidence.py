@@ -102,7 +102,9 @@ def test_explanations_with_evidence_sum_to_the_score(fitted):
             assert math.fsum(rule.contribution for rule in one.contributions) == pytest.approx(one.score)
             told += [rule for rule in one.contributions if isinstance(rule.chain, Constant)]
             assert "\n".join(one.lines(everything=True))
-    assert any(rule.record is not None and rule.record.cases for rule in told), "rules with constants have records"
+    assert any(rule.record is not None and rule.record.cases for rule in told), (
+        "rules with constants have records"
+    )
 
 
 def test_the_choice_asks_how_long_bodies_may_be(tmp_path):
