@@ -28,7 +28,7 @@ from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain.answers import Answer, Known, best_answers
 from rnnlogic.explain.explain import DETAILED, Comparison, Explanation, compare, explain
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
-from rnnlogic.explain.records import records_of
+from rnnlogic.explain.records import Records
 from rnnlogic.fit.given import edits_of, generating
 from rnnlogic.fit.result import Learned
 from rnnlogic.fit.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
@@ -66,6 +66,7 @@ class RNNLogic(Arguments):
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
         self._calibration: Calibration | None = None
+        self._records: Records | None = None
         self._folder: Path | None = None  # of the run that it was loaded from
         self.preliminary: str | None = None  # the stage that the model is from, if its fit is not finished
         self.left_out: Mapping[str, str] = {}  # what stages of the fit left out for want of time
@@ -209,10 +210,17 @@ class RNNLogic(Arguments):
         def probability(*fact: int) -> float:
             return float(level.probabilities(graph, self.scorer, np.array([fact]))[0])
 
-        told, records = (graph, vocab, self.scorer, *asked), records_of(self.learned)
+        told, records = (graph, vocab, self.scorer, *asked), self.records
         if instead is None:
             return explain(*told, known, paths, detailed, probability, records)
         return compare(*told, vocab.entity_id(instead), known, paths, detailed, probability, records)
+
+    @property
+    def records(self) -> Records:
+        """How often each rule is right on the training facts; counted for a rule when first needed."""
+        if self._records is None or self._records.rules is not self.learned.rules:
+            self._records = Records(self.dataset.graph("train"), self.learned.rules)
+        return self._records
 
     def rules(
         self,

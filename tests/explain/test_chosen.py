@@ -12,6 +12,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.chosen import REASONS, choose
 from rnnlogic.explain.explain import explain
 from rnnlogic.explain.reasons import Record
+from rnnlogic.explain.records import Records
 from rnnlogic.explain.walks import comes_back, facts_of
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Feature
@@ -28,11 +29,12 @@ def told_of(confidences, weights=(1, 1, 1), rules=RULES, facts=FACTS):
     graph = Graph.from_triples(facts, 6, 4)
     scorer = RuleScorer(RuleSet.from_text(rules, NAMES), np.array(weights, float), "binary", 1)
 
-    def record(place):
-        confidence = confidences[place]
-        return None if confidence is None else Record(round(100 * confidence), 100, confidence)
-
-    return explain(graph, NAMES, scorer, 0, 0, 1, graph, records=record)
+    known = {
+        place: None if confidence is None else Record(round(100 * confidence), 100, confidence)
+        for place, confidence in enumerate(confidences)
+    }
+    records = Records(graph, scorer.rules, known)
+    return explain(graph, NAMES, scorer, 0, 0, 1, graph, records=records)
 
 
 def named(told):
@@ -84,8 +86,8 @@ def test_reasons_share_no_fact():
 def test_reasons_speak_for_the_answer_and_rest_on_different_facts(question):
     graph, scorer, *asked = question
     rng = np.random.default_rng(0)
-    known = [Record(1, 2, value) for value in rng.uniform(0, 1, len(scorer.rules))]
-    told = explain(graph, VOCAB, scorer, *asked, known=graph, records=known.__getitem__)
+    known = {i: Record(1, 2, value) for i, value in enumerate(rng.uniform(0, 1, len(scorer.rules)))}
+    told = explain(graph, VOCAB, scorer, *asked, known=graph, records=Records(graph, scorer.rules, known))
     gains = [one for one in told.contributions if one.contribution > 0]
     assert len(told.reasons) <= REASONS
     assert bool(told.reasons) == bool(gains)

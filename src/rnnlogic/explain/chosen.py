@@ -12,7 +12,7 @@ from rnnlogic.explain.names import rule_words
 from rnnlogic.explain.reasons import Contribution
 from rnnlogic.explain.walks import comes_back, facts_of, named_facts
 from rnnlogic.features.chains.paths import Fact, Path
-from rnnlogic.rules.rule import Feature, Rule, format_rule
+from rnnlogic.rules.rule import NONE, Constant, Feature, Rule, format_rule
 
 CLOSE = 0.8  # of the best confidence: the shortest rule with so much is named
 REASONS = 3  # named at most
@@ -90,17 +90,26 @@ def _pick(
 
     Ties: the more confident one, then the one that adds more.
     """
-    by_confidence = sorted(rules, key=lambda one: (-_confidence(one), one.chain.length, -one.contribution))
+    by_confidence = sorted(rules, key=lambda one: (-_confidence(one), _size(one.chain), -one.contribution))
     best = next((one for one in by_confidence[:TRIED] if path_of(one) is not None), None)
     if best is None:
         return None
     good = [one for one in rules if _confidence(one) >= close * _confidence(best)]
-    by_length = sorted(good, key=lambda one: (one.chain.length, -_confidence(one), -one.contribution))
+    by_length = sorted(good, key=lambda one: (_size(one.chain), -_confidence(one), -one.contribution))
     for one in (*by_length[:TRIED], best):
         path = path_of(one)
         if path is not None:
             return one, path
     return None
+
+
+def _size(rule: Rule) -> int:
+    """What a person has to take in: the atoms of the body and the entities that the rule names.
+
+    So a rule about everyone comes before one about somebody whose record is no better.
+    """
+    named = (1 if rule.other == NONE else 2) if isinstance(rule, Constant) else 0
+    return rule.length + named
 
 
 def _confidence(rule: Contribution) -> float:

@@ -16,7 +16,7 @@ from rnnlogic.explain.explanation import Explanation
 from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.parts import Share, shares
 from rnnlogic.explain.reasons import Contribution, Idea, Rank, Record
-from rnnlogic.explain.records import Records
+from rnnlogic.explain.records import Records, without_one
 from rnnlogic.explain.scores import all_scores, as_fact, rank_of, share_of, without
 from rnnlogic.explain.walks import facts_of, labelled_facts, named_facts, shown_paths
 from rnnlogic.predictors.base import AnswerScorer, Contributions
@@ -141,26 +141,38 @@ def _contributions(
     records: Records | None,
 ) -> tuple[Contribution, ...]:
     """The parts as rules with names, the strongest first."""
+    parts_of_score = shares(graph, scorer.rules, parts, question, is_hidden)
     found = []
-    for one in shares(graph, scorer.rules, parts, question, is_hidden):
+    for one, record in zip(parts_of_score, _records(parts_of_score, records, is_hidden), strict=True):
         numbers, because = (one.weight, one.walks, one.value), tuple[str, ...]()
         if one.is_best:
             trust = scorer.rules.trust[one.place]
             because = (f"the most trusted rule that reaches it ({trust:.0%}): its weight includes that",)
-        record = _record(one, records)
         found.append(
             Contribution(format_rule(one.rule, vocab), *numbers, (), one.phi, one.rule, because, record)
         )
     return tuple(found)
 
 
-def _record(one: Share, records: Records | None) -> Record | None:
-    """The record of a rule: of a rule with constants as counted here, of a chain as the model has it."""
-    if one.counted is not None:
-        return Record(one.counted.support, one.counted.holders, one.counted.confidence)
-    if records is None or one.place is None or isinstance(one.rule, Feature):
-        return None
-    return records(one.place)
+def _records(parts: Sequence[Share], records: Records | None, is_hidden: bool) -> list[Record | None]:
+    """The record of each part: of a rule with constants as counted here, of a chain as the model has it."""
+    chains = [
+        one.place
+        for one in parts
+        if records is not None
+        and one.place is not None
+        and one.counted is None
+        and not isinstance(one.rule, Feature)
+    ]
+    known = dict(zip(chains, records.of(chains), strict=True)) if records is not None else {}
+    found = list[Record | None]()
+    for one in parts:
+        if one.counted is not None:
+            found.append(Record(one.counted.support, one.counted.holders, one.counted.confidence))
+        else:
+            record = known.get(one.place) if one.place is not None else None
+            found.append(without_one(record) if is_hidden else record)
+    return found
 
 
 def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed: int | None) -> set[Rule]:

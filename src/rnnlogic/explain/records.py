@@ -1,26 +1,43 @@
-"""The records of learned rules: how often each is right, as the model has counted it."""
+"""The records of rules: how often each is right on the training facts, counted once and remembered."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-import numpy as np
-
+from rnnlogic.data.graph import Graph
 from rnnlogic.explain.reasons import Record
-from rnnlogic.fit.result import Learned
-from rnnlogic.statistics.statistics import trust_of
+from rnnlogic.features.evidence.kernels import UNSEEN
+from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.statistics.figures import rule_figures
 
-Records = Callable[[int], Record | None]  # by the places of rules in the model; None: not counted
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The records of a model's rules on one graph; pairs (X, Y) are counted as `rules` shows them."""
+
+    graph: Graph
+    rules: RuleSet
+    known: dict[int, Record | None] = field(default_factory=dict)  # by place in the rules; grows with use
+
+    def of(self, places: Sequence[int]) -> list[Record | None]:
+        """The records of some rules [n]; None where a rule predicts nothing.
+
+        Rules that were not counted before are counted now, together.
+        """
+        new = sorted({place for place in places if place not in self.known})
+        if new:
+            figures = rule_figures(self.graph, self.rules[new])
+            for i, place in enumerate(new):
+                self.known[place] = record_of(int(figures.support[i]), int(figures.predictions[i]))
+        return [self.known[place] for place in places]
 
 
-def records_of(learned: Learned) -> Records:
-    """The records of the rules of a model, their confidence smoothed like that of rules with constants."""
+def record_of(right: int, cases: int) -> Record | None:
+    """The record of a rule that is right in some of its cases; None without a case."""
+    return Record(right, cases, right / (cases + UNSEEN)) if cases > 0 else None
 
-    def record(place: int) -> Record | None:
-        support, confidence = int(learned.support[place]), float(learned.confidence[place])
-        if not confidence > 0:  # nan where nothing was counted
-            return None
-        smoothed = trust_of(np.array([support]), np.array([confidence]))
-        return Record(support, round(support / confidence), float(smoothed[0]))
 
-    return record
+def without_one(record: Record | None) -> Record | None:
+    """The record without the case that is asked about, which is a known fact."""
+    return None if record is None else record_of(max(record.right - 1, 0), record.cases - 1)
