@@ -1,9 +1,10 @@
 # Everything runs from one virtual environment in .venv, made here.
-#   make demo   install, then learn and reason on the embedded UMLS graph
+#   make demo   install, then learn rules from facts about countries, and find a missing one
 #   make test   install with test tools, then ruff, mypy and pytest
 #   make check  the quick part of it: ruff, mypy, and the tests that need no fit, server or cluster
 #   make bounds   install with test tools, then the tests of the kernels with every array index checked
 #   make torture  install with test tools, then kills, damage, hostile input and broken disks for MINUTES
+#   make pages    write what programs print, and metrics of finished runs, into README.md, docs/ and the notebooks
 #   make docs     build the documentation into site/, every link checked
 #   make package  build wheel and sdist, and try them in clean environments (about 10 minutes)
 #   make bench  install, then the grounding benchmark (about 5 minutes)
@@ -20,7 +21,7 @@ MINUTES ?= 30
 # pip, mypy and the compiler of the kernels take one core each.
 MAKEFLAGS += -j3
 
-.PHONY: install demo test check types browser docs package bench bounds torture clean
+.PHONY: install demo test check types browser pages docs package bench bounds torture clean
 
 install: .venv/installed
 demo: .venv/installed
@@ -56,6 +57,11 @@ bounds: .venv/installed-dev
 torture: .venv/installed-dev
 	$(BIN)/python -m tests.torture --minutes $(MINUTES) --json build/torture.json
 	$(BIN)/python -m tests.torture.page build/torture.json docs/reliability.md
+
+pages: .venv/installed-dev
+	$(BIN)/python -m tests.refresh
+	$(BIN)/python -m tests.notebooks
+	$(BIN)/python -m experiments.metrics
 
 docs: .venv/installed-dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

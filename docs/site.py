@@ -107,20 +107,23 @@ def _parameter(one: Any) -> tuple[str, str, str]:
 
 def settings_page() -> str:
     """Every setting of a fit and of an embedding, with its default."""
-    from rnnlogic.config import Config
-    from rnnlogic.embeddings.settings import RotatESettings
+    from rnnlogic.config import default_config
+    from rnnlogic.embeddings.settings import default_settings
 
     lines = [
         *("# Settings", ""),
         "Made from the settings classes. `rnnlogic fit` takes `--config FILE` with these as YAML, and",
-        "`--set key=value` for one; in Python, `RNNLogic({...})`. The packaged settings for a dataset or a",
-        *("size change some of the defaults: `rnnlogic card` shows what a run has used.", ""),
+        "`--set key=value` for one; in Python, `RNNLogic({...})`. The default is the same for every",
+        "graph, but for numbers that the group `budget` bounds: `rnnlogic card` shows what a run used.",
+        "",
     ]
-    lines += ["## A fit", "", *_settings(Config, ""), "## An embedding", ""]
-    return "\n".join([*lines, "For `rnnlogic embed`.", "", *_settings(RotatESettings, "")])
+    lines += ["## A fit", "", *_settings(default_config(), ""), "## An embedding", ""]
+    return "\n".join([*lines, "For `rnnlogic embed`.", "", *_settings(default_settings(), "")])
 
 
-def _settings(kind: Any, prefix: str) -> Iterator[str]:
+def _settings(defaults: Any, prefix: str) -> Iterator[str]:
+    """Tables of settings: the values given are shown as defaults."""
+    kind = type(defaults)
     groups = {name: field for name, field in kind.model_fields.items() if _is_group(field.annotation)}
     own = {name: field for name, field in kind.model_fields.items() if name not in groups}
     if own:
@@ -129,7 +132,7 @@ def _settings(kind: Any, prefix: str) -> Iterator[str]:
             [
                 (
                     f"`{prefix}{name}`",
-                    _value(field.default) or "`false`" * (field.default is False),
+                    _value(getattr(defaults, name)) or "`false`" * (getattr(defaults, name) is False),
                     _limits(field),
                     _cell(field.description or ""),
                 )
@@ -138,7 +141,7 @@ def _settings(kind: Any, prefix: str) -> Iterator[str]:
         )
     for name, field in groups.items():
         yield from [f"### {prefix}{name}", "", _paragraphs(field.annotation.__doc__), ""]
-        yield from _settings(field.annotation, f"{prefix}{name}.")
+        yield from _settings(getattr(defaults, name), f"{prefix}{name}.")
 
 
 def _is_group(annotation: Any) -> bool:

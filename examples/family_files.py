@@ -1,4 +1,4 @@
-"""Write the example of docs/own-data.md: a family with some facts missing, as TSV and as Turtle.
+"""Write the example of tests and of docs/own-data.md: a family with some facts missing, as TSV and as Turtle.
 
 Run it with `python examples/family_files.py`; it writes family.tsv and family.ttl beside itself.
 """

@@ -1,6 +1,6 @@
 """Are stated probabilities right? Compares them with the test facts of finished runs.
 
-    python experiments/calibration.py RUN ... [--json] [--figure docs/figures/reliability.png]
+    python -m experiments.calibration RUN ... [--json] [--figure research/figures/reliability.png]
 
 For evidence train and train+valid, two sets of answers are looked at:
 

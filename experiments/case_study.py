@@ -1,6 +1,6 @@
 """The paper's case study on finished runs: the heaviest rules of a model that reach right test answers.
 
-    python experiments/case_study.py RUN ...
+    python -m experiments.case_study RUN ...
 
 The model is what `rnnlogic fit` left behind, a compact one by default. Evidence train; of the relations with
 the most test facts, those whose answers are ranked first most often. Nothing is chosen by it.
@@ -11,10 +11,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from paper.report import case_tables
+from paper.studies import case_study
 from rnnlogic.base.types import silent
 from rnnlogic.runs.folder import Run
-from rnnlogic.studies.reproduce.report import case_tables
-from rnnlogic.studies.reproduce.studies import case_study
 
 
 def main() -> None:

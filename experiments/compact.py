@@ -1,6 +1,6 @@
 """Compact models of finished runs: how few rules keep how much accuracy, and how readable the reasons become.
 
-    python experiments/compact.py RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative]
+    python -m experiments.compact RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative]
         [--set KEY=VALUE ...] [--json FILE]
 
 The full model of each run is compacted once. Rows: the full model; for every cap the largest model with at
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from paper.studies import full_model
 from rnnlogic.base.executor import default_threads
 from rnnlogic.config import changed, override
 from rnnlogic.data.dataset import Dataset
@@ -33,7 +34,6 @@ from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.reports import write_report
-from rnnlogic.studies.reproduce.studies import full_model
 
 CAPS = (10, 50, 100, 200)
 TOP = 3

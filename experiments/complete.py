@@ -1,6 +1,6 @@
 """Are proposed facts true? Complete the training graph of finished runs and check against held-out facts.
 
-    python experiments/complete.py runs/experiments/{umls,wn18rr}/ours/seed-0 [--json]
+    python -m experiments.complete runs/experiments/{umls,wn18rr}/ours/seed-0 [--json]
 
 Evidence train; a proposal counts as true if it is in the validation or test set, so a true fact that the
 dataset lacks counts as false. Probabilities are calibrated on the validation set only.

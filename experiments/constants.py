@@ -1,7 +1,7 @@
 """Rules with constants: learned weights against AnyBURL-like aggregation of the same rules' confidences.
 
-    python experiments/constants.py nations [--rules 200] [--seed 0] [--json FILE]
-    python experiments/constants.py fb15k-237 --entities 400 --seed 0
+    python -m experiments.constants nations [--rules 200] [--seed 0] [--json FILE]
+    python -m experiments.constants fb15k-237 --entities 400 --seed 0
 
 With --entities, a connected part of the graph with so many entities, grown from a random one, stands for the
 graph; its splits are those of the graph. Chains are mined (length <= 3), rules with constants too. Rows:
@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paper.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.graph import Graph, Triples
@@ -42,7 +43,6 @@ from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.statistics.anyburl import anyburl_statistics
-from rnnlogic.studies.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
 
 DECAYS = (100.0, 10.0, 1.0)
 Ids = NDArray[np.int64]
@@ -52,10 +52,10 @@ def part_of(dataset: Dataset, entities: int, seed: int) -> Dataset:
     """The facts between so many entities, found breadth first from a random one."""
     rng, graph = np.random.default_rng(seed), dataset.graph("train")
     inside = grown(graph.triples(), entities, rng)
-    splits = {split: within(dataset.facts(split), inside) for split in ("train", "valid", "test")}
+    train, valid, test = (within(dataset.facts(split), inside) for split in ("train", "valid", "test"))
     vocab = Vocab(tuple(dataset.vocab.entities[i] for i in inside.tolist()), dataset.vocab.relations)
     name = f"{dataset.name}, {entities} entities, seed {seed}"
-    return Dataset(name, vocab, report=dataset.report, source=dataset.source, **splits)
+    return Dataset(name, vocab, train, valid, test, dataset.report, dataset.source)
 
 
 def grown(facts: Triples, entities: int, rng: np.random.Generator, fanout: int = 20) -> Ids:

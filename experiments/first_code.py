@@ -1,9 +1,9 @@
 """Which choice of the paper's first released code matters: one is changed at a time, on validation facts.
 
-    python experiments/first_code.py data/umls data/kinship
+    python -m experiments.first_code data/umls data/kinship
 
-Rules as the first code selects them (`studies/baselines/first_code.py`); evidence train, both sides, expected
-ties. Nothing is written; docs/lab-notes.md has the outcome.
+Rules as the first code selects them (`paper/baselines/first_code.py`); evidence train, both sides, expected
+ties. Nothing is written; research/lab-notes.md has the outcome.
 """
 
 from __future__ import annotations
@@ -13,6 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from paper.baselines.first_code import (
+    FEWER,
+    FirstCodeSettings,
+    ZeroElsewhere,
+    learn_weights,
+    select_rules,
+    training_walks,
+)
+from paper.baselines.kernels import Floats
 from rnnlogic.base.executor import default_threads
 from rnnlogic.config import changed, preset_for
 from rnnlogic.data.dataset import Dataset, load_dataset
@@ -21,15 +30,6 @@ from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.studies.baselines.first_code import (
-    FEWER,
-    FirstCodeSettings,
-    ZeroElsewhere,
-    learn_weights,
-    select_rules,
-    training_walks,
-)
-from rnnlogic.studies.baselines.kernels import Floats
 
 LIKELIHOOD = {"initial": "expectation", "weight_decay": 200.0}  # what the paper states, as a convex problem
 CHANGES = {

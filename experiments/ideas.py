@@ -1,10 +1,10 @@
 """Ideas beyond the paper, tried on the validation set: how much each adds to finished runs.
 
-    python experiments/ideas.py ensemble runs/experiments/umls/ours/seed-{0,1,2}  # mean of several seeds
-    python experiments/ideas.py prior runs/experiments/umls/ours/seed-0           # frequent answers first
-    python experiments/ideas.py turned runs/experiments/umls/ours/seed-0          # inverted and abduced rules
+    python -m experiments.ideas ensemble runs/experiments/umls/ours/seed-{0,1,2}  # mean of several seeds
+    python -m experiments.ideas prior runs/experiments/umls/ours/seed-0           # frequent answers first
+    python -m experiments.ideas turned runs/experiments/umls/ours/seed-0          # inverted and abduced rules
 
-Evidence train, both sides, expected ties. Nothing is written; docs/lab-notes.md has the outcome.
+Evidence train, both sides, expected ties. Nothing is written; research/lab-notes.md has the outcome.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Where the time of an EM round goes.
 
-    python experiments/profile_round.py runs/experiments/fb15k-237/ours/seed-0
+    python -m experiments.profile_round runs/experiments/fb15k-237/ours/seed-0
 
 Repeats the first round of a run on one thread, from its pre-trained generator, and prints the share of each
 part. The result is kept in the run folder as reports/profile_round.json.

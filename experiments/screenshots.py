@@ -1,6 +1,6 @@
 """Makes the pictures of the explorer in docs/images/: start, question, why, rules.
 
-    python experiments/screenshots.py runs/umls
+    python -m experiments.screenshots runs/umls
 
 Needs playwright and Debian's chromium.
 """

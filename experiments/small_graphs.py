@@ -1,7 +1,7 @@
 """The default fit on small graphs, beside AnyBURL-like aggregation of confidences.
 
-    python experiments/small_graphs.py [NAME ...] [--test] [--seed 0] [--runs FOLDER] [--json FILE]
-    python experiments/small_graphs.py --write FOLDER
+    python -m experiments.small_graphs [NAME ...] [--test] [--seed 0] [--runs FOLDER] [--json FILE]
+    python -m experiments.small_graphs --write FOLDER
 
 Names: nations; fb (like FB15k-237 v1 of GraIL), the facts between random entities, and wn (like WN18RR v1),
 those between entities found breadth first, both split anew; codex (like CoDEx-S), the facts of the 40 most
@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from constants import Ids, aggregations, grown, mrr, within
+from paper.studies import full_model
 from rnnlogic import RNNLogic
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
@@ -39,7 +40,6 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.runs.folder import Run
-from rnnlogic.studies.reproduce.studies import full_model
 
 CHAINS, CONSTANTS = 300, 500  # mined for each relation and direction, for the aggregations
 Chosen = Callable[[Triples, int, int], Ids]  # so many entities of a graph, by facts and seed

@@ -1,6 +1,6 @@
 """Embeddings beside the rules of a finished run: the full model plus eta times each embedding's own score.
 
-    python experiments/with_embeddings.py RUN EMBEDDING [EMBEDDING ...] [--etas 0 0.5 1 2 4] [--json FILE]
+    python -m experiments.with_embeddings RUN EMBEDDING [EMBEDDING ...] [--etas 0 0.5 1 2 4] [--json FILE]
 
 The weights of the rules, or the network of RNNLogic+, stay as they are; eta is chosen on all validation
 facts, for each relation and embedding, and test facts are asked once for each row. Rows: the rules alone,
@@ -21,6 +21,7 @@ from itertools import combinations as subsets
 from pathlib import Path
 from typing import Any
 
+from paper.studies import full_model
 from rnnlogic.base.executor import default_threads
 from rnnlogic.embeddings.base import Embedding
 from rnnlogic.embeddings.files import load_embedding
@@ -31,7 +32,6 @@ from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.predictors.plus.predictor import PlusScorer
 from rnnlogic.runs.folder import Run
-from rnnlogic.studies.reproduce.studies import full_model
 
 ETAS = (0.0, 0.25, 0.5, 1.0, 2.0, 4.0)
 

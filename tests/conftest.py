@@ -20,6 +20,17 @@ settings.register_profile("rnnlogic", deadline=None)
 settings.load_profile("rnnlogic")
 
 
+# A browser or a cluster may fail for reasons of its own: these tests are run once more, and that is reported.
+RUN_ONCE_MORE = ("base/clusters/", "cli/test_cluster.py", "serve/test_pages.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that may be run a second time."""
+    for item in items:
+        if item.path.relative_to(Path(__file__).parent).as_posix().startswith(RUN_ONCE_MORE):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 @pytest.fixture(scope="session")
 def authors_data() -> Path:
     """The folder with the authors' splits (umls, kinship, wn18rr, fb15k-237); skips where it is absent."""

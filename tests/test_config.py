@@ -1,102 +1,100 @@
-"""Settings of a fit: assembled, checked by the table of predictors, and packaged for every dataset."""
+"""Settings of a fit: assembled, checked by the table of predictors, one default for every dataset."""
 
 import numpy as np
 import pytest
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.base.settings import all_keys, packaged, packaged_names
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.settings import all_keys, gone_keys, without_gone
 from rnnlogic.config import (
     Arguments,
     Config,
+    affordable_length,
     changed,
-    load_preset,
+    default_config,
     make_config,
     override,
     preset_for,
-    preset_name,
-    preset_names,
     read_config,
     with_keywords,
+    within,
 )
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.named import KNOWN
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.predictors.table import PREDICTORS, Entry, entry
 
 EMBEDDED = ("rnnlogic-emb", "plus-emb")
 
 
-def dataset(name: str, facts: int) -> Dataset:
-    train, none = np.zeros((facts, 3), np.int32), np.zeros((0, 3), np.int32)
-    return Dataset(name, Vocab(("e",), ("r",)), train, none, none)
+def dataset(name: str, facts: int, relations: int = 1) -> Dataset:
+    """A chain of facts, whose relations take turns."""
+    ids = np.arange(facts)
+    train = np.stack([ids, ids % relations, ids + 1], axis=1).astype(np.int32)
+    none = np.zeros((0, 3), np.int32)
+    names = tuple(f"e{i}" for i in range(facts + 1)), tuple(f"r{i}" for i in range(relations))
+    return Dataset(name, Vocab(*names), train, none, none)
 
 
-def test_all_can_be_read():
-    assert {"umls", "kinship", "wn18rr", "fb15k-237", "small", "medium", "large"} == set(preset_names())
-    for name in preset_names():
-        for variant in PREDICTORS:
-            config = load_preset(name, variant)
-            assert config.variant == variant
-            assert config.max_length == (5 if name == "wn18rr" else 3)
+@pytest.mark.parametrize("variant", PREDICTORS)
+def test_every_variant_has_a_default(variant):
+    config = default_config(variant)
+    assert config.variant == variant
+    assert config.evidence.switches >= {"negative_evidence", "constants", "prior", "surest"}
 
 
-@pytest.mark.parametrize(
-    ("name", "facts", "expected"),
-    [
-        ("umls", 10, "umls"),
-        ("WN18RR", 10, "wn18rr"),
-        ("nations", 10, "small"),
-        ("large", 10, "small"),
-        ("mine", 20_000, "small"),
-        ("mine", 20_001, "medium"),
-        ("mine", 200_000, "medium"),
-        ("mine", 200_001, "large"),
-    ],
-)
-def test_by_name_then_by_size(name, facts, expected):
-    assert preset_name(dataset(name, facts)) == expected
-    assert preset_for(dataset(name, facts)) == load_preset(expected)
+@pytest.mark.parametrize("name", ["umls", "wn18rr", "fb15k-237", "small", "large"])
+def test_the_name_of_a_graph_decides_nothing(name):
+    assert preset_for(dataset(name, 10)) == preset_for(dataset("mine", 10))
 
 
-def test_packaged_names_are_datasets_or_sizes():
-    """A file named after no dataset would be taken by mistake for a user's graph of that name."""
-    for folder in ("", "rotate"):
-        assert set(packaged_names(folder)) - {"small", "medium", "large"} <= set(KNOWN)
+@pytest.mark.parametrize("facts", [10, 20_001, 200_001])
+def test_features_are_on_at_every_size(facts):
+    config = preset_for(dataset("mine", facts))
+    assert config.evidence == default_config().evidence
+    assert config.choice == default_config().choice
 
 
-def test_a_variant_changes_some_settings_of_the_same_name():
-    plain, embedded = load_preset("kinship"), load_preset("kinship", "rnnlogic-emb")
-    assert embedded.em == plain.em
-    assert embedded.paths != plain.paths
-    assert embedded.predictor.feature == plain.predictor.feature
-    assert preset_for(dataset("mine", 10), "rnnlogic-emb") == changed(
-        load_preset("small"), {"variant": "rnnlogic-emb"}
-    )
+def test_budgets_bound_what_grows_with_the_relations():
+    few, many = preset_for(dataset("mine", 1000, 2)), preset_for(dataset("mine", 1000, 1000))
+    usual = default_config()
+    assert few.final.rules == usual.final.rules
+    assert many.final.rules == usual.budget.rules // 2000
+    assert many.predictor.candidates_per_query < usual.predictor.candidates_per_query
+    assert many.mine.facts_per_relation == 25
 
 
-@pytest.mark.parametrize("name", ["umls", "kinship"])
-def test_a_variant_starts_from_the_one_it_is_like(name):
-    plus, embedded = load_preset(name, "plus-emb"), load_preset(name, "rnnlogic-emb")
-    assert (plus.predictor, plus.paths) == (embedded.predictor, embedded.paths)
-    assert plus.predictor != load_preset(name).predictor
-    assert "predictor" not in packaged("plus-emb", name)
+def test_what_is_set_is_set_whatever_the_budgets_say():
+    graph = dataset("mine", 1000, 1000)
+    config = preset_for(graph, change=lambda own: override(own, ["final.rules=3000", "budget.queries=2000"]))
+    assert config.final.rules == 3000
+    assert config.predictor.queries_per_relation == 50, "a budget never leaves fewer"
+    assert within(Config(), graph) == Config(), "without budgets nothing is bounded"
 
 
-@pytest.mark.parametrize("name", ["wn18rr", "fb15k-237"])
-def test_where_paths_are_not_scored_the_weights_are_learned_as_without_an_embedding(name):
-    plus, plain = load_preset(name, "plus-emb"), load_preset(name)
-    assert not plus.plus.path_scores
-    assert (plus.predictor, plus.paths) == (plain.predictor, plain.paths)
-    assert load_preset(name, "rnnlogic-emb").predictor != plain.predictor
+def test_bodies_are_longer_where_walks_are_few():
+    chain = dataset("mine", 1000)
+    assert affordable_length(chain, 50_000) == 5
+    assert affordable_length(chain, 16) == 4, "2 ** 4 walks of length 4 from an entity of a chain"
+    assert affordable_length(chain, 1) == 3
+    assert preset_for(chain).max_length == 5
+    assert affordable_length(dataset("mine", 20), 50_000) == 4, "there are fewer entities than longer walks"
+
+
+def test_a_variant_has_the_same_default_but_for_its_name_and_regularisation_beside_an_embedding():
+    plain = default_config()
+    for variant, one in PREDICTORS.items():
+        config = default_config(variant)
+        assert (config.predictor != plain.predictor) == one.needs_embedding
+        same = {"predictor": plain.predictor.model_dump(), "choice": plain.choice.model_dump()}
+        assert changed(config, same) == changed(plain, {"variant": variant})
+        own = config.predictor.model_dump() | {"weight_decay": plain.predictor.weight_decay}
+        assert changed(config, same | {"predictor": own}) == changed(plain, {"variant": variant})
 
 
 def test_unknown_names():
-    with pytest.raises(UnknownNameError, match="unknown preset 'ulms'; did you mean 'umls'"):
-        load_preset("ulms")
     with pytest.raises(
         RNNLogicError, match=r"unknown variant 'plus-em'; did you mean 'plus-emb'.*known: rnn"
     ):
-        load_preset("umls", "plus-em")
+        default_config("plus-em")
     with pytest.raises(RNNLogicError, match=r"^my file: variant: unknown variant 'plusemb'; did you mean"):
         make_config({"variant": "plusemb"}, "my file")
     with pytest.raises(RNNLogicError, match=r"^settings: variant: Input should be a valid string, found 3"):
@@ -110,7 +108,7 @@ def test_a_variant_of_the_table_needs_no_other_place(monkeypatch):
     monkeypatch.setitem(PREDICTORS, "toy", toy)
     assert make_config({"variant": "toy"}).has_embedding
     assert override(Config(), ["variant=toy"]).variant == "toy"
-    assert load_preset("umls", "toy") == changed(load_preset("umls", "rnnlogic-emb"), {"variant": "toy"})
+    assert default_config("toy") == changed(default_config("rnnlogic-emb"), {"variant": "toy"})
     assert entry("toy") is toy
 
 
@@ -163,3 +161,11 @@ def test_arguments_work_as_in_scikit_learn():
     assert Arguments(**model.get_params()).settings_for(dataset("mine", 10)).final.rules == 50
     with pytest.raises(RNNLogicError):
         model.set_params(max_length="long")
+
+
+def test_a_key_that_is_gone_says_why():
+    with pytest.raises(RNNLogicError, match=r"unknown key 'choice.rules'; it is gone: all rules that"):
+        override(Config(), ["choice.rules=[1]"])
+    old = {"choice": {"rules": [1.0], "weight_decay": True}, "compact": {"length_cost": 0.1, "keep": 0.5}}
+    assert make_config(without_gone(Config, old)).compact.keep == 0.5
+    assert not set(gone_keys(Config)) & set(all_keys(Config))

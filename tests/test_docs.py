@@ -1,7 +1,8 @@
 """What README.md and docs/ show is what happens.
 
-The ```python blocks of a file run as one program, which must print exactly its ```output blocks if there are
-any. In ```console blocks every `$ command` must print the lines that follow it. Both start in empty folders.
+The ```python blocks of a file run as one program, which must print exactly its ```output blocks, if any.
+On pages that fit a model, numbers are masked. In ```console blocks every `$ command` must print the lines
+that follow it. Both start in folders that hold nothing but `examples`.
 """
 
 import pkgutil
@@ -17,6 +18,7 @@ from tests.helpers.programs import run_line, run_script
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FITS = {"README.md", "first-steps.md"}  # the last digits of what is learned may differ between machines
 every_file = pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
 
 
@@ -27,9 +29,22 @@ def blocks(file: Path, language: str) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, block.start(1)), block[1]) for block in found]
 
 
+def skeleton(text: str) -> list[str]:
+    """Lines without numbers and without the blanks that align them; not those of bins, which may be empty."""
+    lines = [" ".join(re.sub(r"[-+]?\d[\d.,]*", "N", line).split()) for line in text.splitlines()]
+    return [line for line in lines if not line.startswith("NN")]
+
+
+def folder_of_page(folder: Path) -> Path:
+    """A folder in which a page may begin: it has the examples."""
+    (folder / "examples").symlink_to(ROOT / "examples")
+    return folder
+
+
 @every_file
 def test_python_blocks_run(file, tmp_path):
     code = ""
+    folder_of_page(tmp_path)
     for line, text in blocks(file, "python"):
         code += "\n" * (line - code.count("\n")) + text  # tracebacks show the line numbers of the page
     script = tmp_path / f"{file.name}.py"
@@ -37,11 +52,13 @@ def test_python_blocks_run(file, tmp_path):
     status, out, err = run_script(script, tmp_path)
     assert status == 0, err
     expected = "".join(text for _, text in blocks(file, "output"))
-    assert not expected or out == expected
+    form = skeleton if file.name in FITS else str
+    assert not expected or form(out) == form(expected)
 
 
 @every_file
 def test_commands_print_what_is_shown(file, tmp_path):
+    folder_of_page(tmp_path)
     for _, text in blocks(file, "console"):
         for shown in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
             command, _, expected = shown.partition("\n")
@@ -53,6 +70,12 @@ def test_commands_print_what_is_shown(file, tmp_path):
 def test_links_lead_somewhere(file):
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8")):
         assert (file.parent / target).exists(), target
+
+
+def test_the_readme_is_short():
+    words = (ROOT / "README.md").read_text(encoding="utf-8").split()
+    assert len(words) < 800
+    assert sum(len(file.read_text(encoding="utf-8").split()) for file in FILES) < 24_000
 
 
 @every_file
@@ -74,5 +97,5 @@ def test_every_dependency_is_explained_with_its_bound():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     for requirement in [*project["dependencies"], *chain(*project["optional-dependencies"].values())]:
-        name, bound = re.fullmatch(r"([\w-]+)(.*)", requirement).groups()
+        name, bound = re.fullmatch(r"([\w.-]+)([^;]*)(?:;.*)?", requirement).groups()
         assert re.search(rf"^\|.*\b{name}\b.*\|.*{re.escape(bound)}", page, re.MULTILINE), requirement

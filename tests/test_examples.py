@@ -41,4 +41,5 @@ def test_the_family_tree_explains_a_fact_that_was_held_back(family_tree, capsys)
     family_tree.main()
     out = capsys.readouterr().out
     assert "*   " in out
-    assert "rule  cousin(X,Y) <- " in out
+    assert "rule    cousin(X,Y) <- " in out
+    assert "it was hidden" not in out, "the fact is not among those that are known"

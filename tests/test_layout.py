@@ -9,9 +9,13 @@ from pathlib import Path
 
 import pytest
 
+import paper
 import rnnlogic
+from rnnlogic.model import RNNLogic
+from tests.helpers.family import family, given_rules, tiny_config
 
 PACKAGE = Path(rnnlogic.__file__).parent
+PAPER = Path(paper.__file__).parent
 FILES = sorted(PACKAGE.rglob("*.py"))
 NAMES = [str(file.relative_to(PACKAGE)) for file in FILES]
 # Imports only go down this list. `rnnlogic/__init__.py` stands above it: it loads the public names on demand.
@@ -20,7 +24,6 @@ ORDER = [
     ["cli"],
     ["mcp"],
     ["serve"],
-    ["studies"],
     ["model"],
     ["complete"],
     ["explain", "render"],
@@ -34,6 +37,8 @@ ORDER = [
     ["evaluation"],
     ["features"],
     ["rules"],
+    ["review"],
+    ["constraints"],
     ["data"],
     ["config"],
     ["base"],
@@ -41,7 +46,7 @@ ORDER = [
 # Settings lie beside the code that they govern, and yet at the bottom: nothing that they import is heavy.
 CONFIG = re.compile(r"(config|predictors\.table|(?!base\.)[\w.]+\.settings)(\.\w+)?")
 TORCH = (
-    *("generator/", "predictors/", "fit/", "studies/"),
+    *("generator/", "predictors/", "fit/"),
     *("embeddings/rotate_torch.py", "embeddings/pykeen_scorer.py"),
 )
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
@@ -55,6 +60,11 @@ def imported(file: Path) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write imports in full"
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def library(module: str) -> str:
+    """The library that a module or a name in it belongs to."""
+    return module.split(".")[0]
 
 
 def part_of(module: str) -> str:
@@ -85,7 +95,9 @@ def wrong_imports(file: Path) -> Iterator[str]:
         yield f"{own} is new: give it a place in ORDER and in docs/layout.md"
         return
     for target in imported(file):
-        if target.split(".")[0] == "rnnlogic":
+        if library(target) == "paper":
+            yield f"{own} must not import {target}, which is not installed with it"
+        if library(target) == "rnnlogic":
             part = part_of(target.removeprefix("rnnlogic."))
             if part not in LEVELS:
                 yield f"{target}: import from the module that defines it"
@@ -95,7 +107,7 @@ def wrong_imports(file: Path) -> Iterator[str]:
 
 def wrong_libraries(file: Path) -> Iterator[str]:
     """Heavy libraries out of their place."""
-    libraries = {name.split(".")[0] for name in imported(file)}
+    libraries = set(map(library, imported(file)))
     place = file.relative_to(PACKAGE)
     if "numba" in libraries and place.name not in ("kernels.py", "compiled.py"):
         yield "numba belongs in kernels.py"
@@ -131,24 +143,34 @@ def test_files_are_short_and_public_functions_are_typed_and_documented():
     assert offences(wrong_style) == []
 
 
+def test_the_code_of_the_paper_keeps_the_same_style():
+    assert [text for file in PAPER.rglob("*.py") for text in wrong_style(file)] == []
+    users = [
+        file for file in PAPER.rglob("*.py") if "numba" in {name.split(".")[0] for name in imported(file)}
+    ]
+    assert {file.name for file in users} <= {"kernels.py"}
+
+
 def test_every_check_finds_offenders(tmp_path, monkeypatch):
     monkeypatch.setattr("tests.test_layout.PACKAGE", tmp_path)
     file = tmp_path / "base" / "bad.py"
     file.parent.mkdir()
-    file.write_text("import numba, torch\nfrom rnnlogic.cli import main\ndef f(x): pass\n" + "\n" * 600)
-    assert [len(list(check(file))) for check in (wrong_imports, wrong_libraries, wrong_style)] == [1, 2, 4]
+    file.write_text(
+        "import numba, torch, paper\nfrom rnnlogic.cli import main\ndef f(x): pass\n" + "\n" * 600
+    )
+    assert [len(list(check(file))) for check in (wrong_imports, wrong_libraries, wrong_style)] == [2, 2, 4]
 
 
-def test_the_page_gives_every_room_a_sentence_in_the_order_of_imports():
+def test_the_page_gives_every_package_a_sentence_in_the_order_of_imports():
     page = (Path(__file__).parents[1] / "docs" / "layout.md").read_text(encoding="utf-8")
-    section = page.split("## The rooms\n")[1].split("\n## ")[0]
+    section = page.split("## The packages\n")[1].split("\n## ")[0]
     rows = re.findall(r"^\| `([\w.]+)/?` \| ([A-Z][^|]*\.) \|$", section, re.MULTILINE)
     shown = [name for name, _ in rows]
-    rooms = [p.name for p in PACKAGE.iterdir() if p.is_dir() or p.suffix == ".py"]
-    assert sorted(shown) == sorted(name for name in rooms if not name.startswith("_"))
+    packages = [p.name for p in PACKAGE.iterdir() if p.is_dir() or p.suffix == ".py"]
+    assert sorted(shown) == sorted(name for name in packages if not name.startswith("_"))
     order = [LEVELS[Path(name).stem] for name in shown if name != "settings"]  # settings/ holds no Python
     assert order == sorted(order)
-    assert section.count("\n| ") == len(rows) + 1, "a row of the table is not a room and a sentence"
+    assert section.count("\n| ") == len(rows) + 1, "a row of the table is not a package and a sentence"
 
 
 @pytest.mark.parametrize("module", ["rnnlogic", "rnnlogic.cli", "rnnlogic.config"])
@@ -157,6 +179,25 @@ def test_imports_are_quick(module):
     code = f"import sys, {module}; print(sorted({heavy!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_answer_loads_no_learner(tmp_path):
+    data = family()
+    model = RNNLogic()._take(data, tiny_config(), given_rules(data))
+    model.calibration()  # kept with the run: to measure it takes an optimiser
+    run = model.save(tmp_path / "run")
+    heavy = {"torch", "pykeen", "pandas", "scipy.optimize"}
+    learner = {"rnnlogic.fit.learn", "rnnlogic.generator.network"}
+    code = (
+        "import sys; from rnnlogic.cli import main; sys.argv = ['rnnlogic', *sys.argv[1:]]\n"
+        "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"
+        f"print('LOADED', sorted({heavy | learner!r} & set(sys.modules)))"
+    )
+    question = ["predict", str(run), "--head", "child0_0", "--relation", "parent", "--facts", "train"]
+    done = subprocess.run([sys.executable, "-c", code, *question], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "grandchild0_0" in done.stdout
+    assert done.stdout.splitlines()[-1] == "LOADED []"
 
 
 def test_public_names_are_there():

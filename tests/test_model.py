@@ -22,7 +22,7 @@ def model(monkeypatch) -> RNNLogic:
 def dense_scores(model, head, relation):
     vocab = model.dataset.vocab
     query = np.array([vocab.entity_id(head)]), np.array([vocab.relation_id(relation)])
-    return model.scorer.score(model.dataset.graph("train"), *query)[0]
+    return model.scorer.score(model.dataset.graph("all"), *query)[0]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_predict_gives_the_best_of_all_scores(model, head, relation):
     assert all(0 < a.probability < 1 for a in answers)
     expected = np.exp(scores[reached]) / np.exp(scores[reached]).sum()
     assert sorted(a.share for a in answers) == pytest.approx(sorted(expected))
-    graph, vocab = model.dataset.graph("train"), model.dataset.vocab
+    graph, vocab = model.dataset.graph("all"), model.dataset.vocab
     ids = vocab.entity_id(head), vocab.relation_id(relation)
     assert all(a.is_known == graph.has(*ids, vocab.entity_id(a.entity)) for a in answers)
 
@@ -49,8 +49,8 @@ def test_predict_gives_the_best_of_all_scores(model, head, relation):
 def test_known_answers_are_dropped_before_the_softmax(model):
     mixed = 0
     for head in [f"grandpa{i}" for i in range(8)]:
-        everything = model.predict(head, "grandparent", k=100, known="keep")
-        new = model.predict(head, "grandparent", k=100)
+        everything = model.predict(head, "grandparent", k=100, facts="train", known="keep")
+        new = model.predict(head, "grandparent", k=100, facts="train")
         mixed += 0 < len(new) < len(everything)
         assert [a.entity for a in new] == [a.entity for a in everything if not a.is_known]
         assert not new or sum(a.share for a in new) == pytest.approx(1)
@@ -58,10 +58,12 @@ def test_known_answers_are_dropped_before_the_softmax(model):
 
 
 def test_predict_and_explain_agree(model):
-    answers = [(h, a) for h in ("grandpa0", "grandma3") for a in model.predict(h, "grandparent")]
+    answers = [
+        (h, a) for h in ("grandpa0", "grandma3") for a in model.predict(h, "grandparent", facts="train")
+    ]
     assert len(answers) > 3
     for head, answer in answers:
-        told = model.explain(head, "grandparent", answer.entity)
+        told = model.explain(head, "grandparent", answer.entity, facts="train")
         assert told.score == pytest.approx(answer.score)
         assert told.share == pytest.approx(answer.share)
         assert told.probability == pytest.approx(answer.probability)
@@ -146,9 +148,11 @@ def test_fit_on_a_finished_run_changes_nothing(monkeypatch, tmp_path):
 def test_refit_takes_the_settings_for_the_new_dataset(monkeypatch):
     monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
     model = RNNLogic()
-    first = model.fit(family("wn18rr")).config
-    second = model.fit(family("mine")).config
-    assert (first.max_length, second.max_length) == (5, 3)
+    dense = [(f"a{i}", f"r{k}", f"b{j}") for i in range(9) for j in range(9) for k in range(9)]
+    chain = [(f"a{i}", "parent", f"a{i + 1}") for i in range(500)]
+    first = model.fit(rnnlogic.load_dataset(family_facts() + chain, name="wn18rr")).config
+    second = model.fit(rnnlogic.load_dataset(family_facts() + dense, name="wn18rr")).config
+    assert (first.max_length, second.max_length) == (5, 3), "by the walks there are, not by the name"
 
 
 def test_the_real_learner_finds_the_rules_of_the_family():

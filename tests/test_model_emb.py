@@ -45,8 +45,8 @@ def test_answers_are_explained_to_the_last_bit(model):
 
 
 def test_the_text_shows_phi_and_the_embeddings_share(model):
-    best = model.predict("grandpa0", "grandparent", k=1)[0].entity
-    told = model.explain("grandpa0", "grandparent", best)
+    best = model.predict("grandpa0", "grandparent", k=1, facts="train")[0].entity
+    told = model.explain("grandpa0", "grandparent", best, facts="train")
     text = "\n".join(told.lines(everything=True))
     assert f", phi {told.contributions[0].phi:.4f}" in text
     assert f"{told.embedding:+9.4f}  The embedding itself " in text

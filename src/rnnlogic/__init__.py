@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rnnlogic.base.errors import RNNLogicError
     from rnnlogic.config import preset_for
+    from rnnlogic.constraints.constraints import find_constraints
     from rnnlogic.data.dataset import Dataset, load_dataset
     from rnnlogic.data.graph import Graph
     from rnnlogic.data.saving import save_dataset
@@ -39,6 +40,7 @@ __all__ = [
     "RuleSet",
     "Vocab",
     "evaluate",
+    "find_constraints",
     "format_rule",
     "load_dataset",
     "parse_rule",
@@ -50,6 +52,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "constraints.constraints": ("find_constraints",),
     "data.dataset": ("Dataset", "load_dataset"),
     "data.graph": ("Graph",),
     "data.saving": ("save_dataset",),

@@ -1,30 +1,31 @@
-"""Settings of a fit, assembled from the classes that lie beside the code they govern; packaged settings."""
+"""Settings of a fit, assembled from the classes that lie beside the code they govern; the default ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.settings import (
-    Named,
     Settings,
     all_keys,
     changed,
     checked,
     merged,
-    name_for,
     override,
     packaged,
-    packaged_names,
     read_values,
 )
-from rnnlogic.features.evidence.settings import EvidenceSettings
+from rnnlogic.base.types import PathKind
+from rnnlogic.constraints.settings import ConstraintSettings
+from rnnlogic.features.settings import EvidenceSettings
 from rnnlogic.fit.compact.settings import CompactSettings
-from rnnlogic.fit.settings import ChoiceSettings, EMSettings, FinalSettings
+from rnnlogic.fit.settings import BudgetSettings, ChoiceSettings, EMSettings, FinalSettings
 from rnnlogic.generator.settings import GeneratorSettings
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.table import PredictorGroups, entry
@@ -33,18 +34,18 @@ __all__ = [
     "Config",
     "Variant",
     "changed",
-    "load_preset",
+    "default_config",
     "make_config",
     "override",
     "preset_for",
-    "preset_name",
-    "preset_names",
     "read_config",
     "with_keywords",
 ]
 
 Variant = str  # a name of the table of predictors
 
+
+SHORTEST, LONGEST = 3, 5  # the default bounds of bodies; between them, as long as walks are few
 
 KEYWORDS = {  # short names of settings in Python: RNNLogic(rules=50, max_length=2)
     "rules": "final.rules",
@@ -64,6 +65,9 @@ class Basics(Settings):
     variant: Variant = Field("rnnlogic", description="The predictor: a name of predictors/table.py")
     seed: int = Field(0, ge=0, description="Seed of everything random")
     threads: int | None = Field(None, ge=1, description="Threads; all cores if not given")
+    path_kind: PathKind = Field(
+        "simple", description="Paths of a rule: those that visit no entity twice, or all walks (paper)"
+    )
     max_length: int = Field(3, ge=1, le=8, description="Longest rule body")
     generate: bool = Field(True, description="Generate rules; if false, only learn weights of the given ones")
     pinned: tuple[str, ...] = Field((), description="Rules that the final rules always contain")
@@ -84,6 +88,7 @@ class Basics(Settings):
 class Config(PredictorGroups, Basics):
     """All settings of `rnnlogic fit`."""
 
+    budget: BudgetSettings = BudgetSettings()
     mine: MineSettings = MineSettings()
     generator: GeneratorSettings = GeneratorSettings()
     em: EMSettings = EMSettings()
@@ -91,6 +96,7 @@ class Config(PredictorGroups, Basics):
     evidence: EvidenceSettings = EvidenceSettings()
     choice: ChoiceSettings = ChoiceSettings()
     compact: CompactSettings = CompactSettings()
+    constraints: ConstraintSettings = ConstraintSettings()
 
     @property
     def has_embedding(self) -> bool:
@@ -119,6 +125,30 @@ def setting_of(keyword: str) -> str:
     if keyword not in known:
         raise UnknownNameError("setting", keyword, [*KEYWORDS, *sorted(known)])
     return known[keyword]
+
+
+class Names(Protocol):
+    """How many entities and relations a dataset has."""
+
+    @property
+    def num_entities(self) -> int:
+        """Its entities."""
+
+    @property
+    def num_relations(self) -> int:
+        """Its relations, without inverses."""
+
+
+class Facts(Protocol):
+    """What the default settings need to know about a dataset."""
+
+    @property
+    def vocab(self) -> Names:
+        """Its names."""
+
+    @property
+    def train(self) -> NDArray[np.int32]:
+        """Its training facts [n, 3]."""
 
 
 class Arguments:
@@ -152,9 +182,9 @@ class Arguments:
         self._given, self._words, self._variant = given, words, variant or "rnnlogic"
         return self
 
-    def settings_for(self, dataset: Named) -> Config:
-        """The settings of a fit: those given, else packaged ones, with the keywords."""
-        return self._given or with_keywords(preset_for(dataset, self._variant), self._words)
+    def settings_for(self, dataset: Facts) -> Config:
+        """The settings of a fit: those given, else the default ones, with the keywords."""
+        return self._given or preset_for(dataset, self._variant, lambda own: with_keywords(own, self._words))
 
 
 def read_config(path: str | Path) -> Config:
@@ -162,38 +192,88 @@ def read_config(path: str | Path) -> Config:
     return make_config(read_values(path), str(path))
 
 
-def preset_for(dataset: Named, variant: Variant = "rnnlogic") -> Config:
-    """The packaged settings for a dataset, by its name if that is known, else by its size."""
-    return load_preset(preset_name(dataset), variant)
+def as_given(config: Config) -> Config:
+    """Settings without any changes."""
+    return config
 
 
-def preset_name(dataset: Named) -> str:
-    """The name of the settings that `preset_for` gives."""
-    return name_for(dataset, preset_names())
+def preset_for(
+    dataset: Facts, variant: Variant = "rnnlogic", change: Callable[[Config], Config] = as_given
+) -> Config:
+    """The default settings for a dataset, with changes.
 
+    What would grow with the graph is bounded by `budget`. What is changed explicitly is as it was changed.
 
-def preset_names() -> list[str]:
-    """Names of all packaged settings."""
-    return packaged_names()
-
-
-def load_preset(name: str, variant: Variant = "rnnlogic") -> Config:
-    """Packaged settings by name: settings/NAME.yaml, with what settings/VARIANT/NAME.yaml changes.
-
-    A variant that is like another starts from the packaged settings of that one.
+    Args:
+        dataset: Its size decides which bounds matter; its name does not.
+        variant: The predictor.
+        change: Makes changes, such as `lambda own: override(own, ["final.rules=50"])`.
     """
-    if name not in preset_names():
-        raise UnknownNameError("preset", name, preset_names())
-    config = make_config(packaged("", name), f"settings/{name}.yaml")
-    for folder in _lineage(variant):
-        if name in packaged_names(folder):
-            config = changed(config, packaged(folder, name), f"settings/{folder}/{name}.yaml")
+    default = default_config(variant)
+    return change(within(changed(default, {"budget": change(default).budget.model_dump()}), dataset))
+
+
+def within(config: Config, dataset: Facts) -> Config:
+    """The settings with what grows with a graph bounded by `config.budget`.
+
+    A number for each relation is at most the whole divided by the relations with facts, inverses included.
+    """
+    budget, relations = config.budget, max(2 * len(np.unique(dataset.train[:, 1])), 1)
+    values = config.model_dump()
+    for key, whole, least in (
+        ("mine.facts_per_relation", budget.facts, 20),
+        ("mine.queries_per_relation", budget.counted, 20),
+        ("mine.candidates", budget.bodies, 50),
+        ("mine.keep", budget.rules, 20),
+        ("em.rules", budget.proposed, 20),
+        ("em.queries_per_relation", budget.counted, 20),
+        ("final.rules", budget.rules, 20),
+        ("final.figures_queries", budget.counted, 20),
+        ("predictor.queries_per_relation", budget.queries, 50),
+        ("compact.queries_per_relation", budget.counted, 50),
+    ):
+        group, name = key.split(".")
+        if whole is not None and values[group][name] is not None:
+            values[group][name] = max(least, min(values[group][name], whole // relations))
+    if budget.examples is not None:
+        queries = relations * values["predictor"]["queries_per_relation"]
+        most = max(100, budget.examples // queries)
+        values["predictor"]["candidates_per_query"] = min(most, values["predictor"]["candidates_per_query"])
+    if budget.walks is not None:
+        values["max_length"] = affordable_length(dataset, budget.walks)
+    return make_config(values)
+
+
+def affordable_length(dataset: Facts, walks: int) -> int:
+    """How long bodies may be, SHORTEST to LONGEST: with at most so many walks from a typical entity.
+
+    Nor with more walks than there are entities: they lead everywhere, and tell answers from others no more.
+    """
+    ends, entities = dataset.train[:, [0, 2]].T, dataset.vocab.num_entities
+    number, most = np.ones(entities), min(walks, entities)
+    for length in range(1, LONGEST + 1):
+        both = zip(ends, ends[::-1], strict=True)
+        number = np.sum([np.bincount(a, number[b], minlength=entities) for a, b in both], axis=0)
+        typical = float(np.median(number[number > 0])) if number.any() else 0.0
+        if length > SHORTEST and typical > most:
+            return length - 1
+    return LONGEST
+
+
+def default_config(variant: Variant = "rnnlogic") -> Config:
+    """The default settings of a variant: settings/default.yaml, with what settings/VARIANT.yaml changes.
+
+    A variant that is like another starts from the settings of that one.
+    """
+    config = make_config(packaged("default"), "settings/default.yaml")
+    for name in lineage(variant):
+        config = changed(config, packaged(name), f"settings/{name}.yaml")
     return changed(config, {"variant": variant})
 
 
-def _lineage(variant: Variant) -> Iterator[Variant]:
-    """The variants whose packaged changes apply, the variant itself last."""
+def lineage(variant: Variant) -> Iterator[Variant]:
+    """The variants whose changes of the settings apply, the variant itself last."""
     like = entry(variant).like
     if like is not None:
-        yield from _lineage(like)
+        yield from lineage(like)
     yield variant

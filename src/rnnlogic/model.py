@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
@@ -16,24 +18,31 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import Calibration, pack_calibration, unpack_calibration
+from rnnlogic.calibrate.calibration import Calibration, calibrate, pack_calibration, unpack_calibration
 from rnnlogic.calibrate.kept import calibration_of, keep_calibration, with_level
-from rnnlogic.complete.possible import PossibleFacts, possible_facts
-from rnnlogic.config import Arguments, Config, Variant
+from rnnlogic.complete.possible import PossibleFacts
+from rnnlogic.config import Arguments, Config, Variant, changed
+from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
 from rnnlogic.data.labels import Labels, relabelled
+from rnnlogic.data.templates import Templates, templated
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain.answers import Answer, Known, best_answers
-from rnnlogic.explain.explain import DETAILED, Comparison, Explanation, compare, explain
+from rnnlogic.explain.explain import DETAILED, Basis, Comparison, Explanation, compare_on, explain_on
+from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
-from rnnlogic.explain.records import Records
+from rnnlogic.explain.records import HeldOut, Records
 from rnnlogic.fit.given import edits_of, generating
 from rnnlogic.fit.result import Learned
 from rnnlogic.fit.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.render.tables import Listed, Stream
+from rnnlogic.review.decision import Decision, Verdict, checked
+from rnnlogic.review.judged import Reviewer, lacking, removed, straight_names
+from rnnlogic.review.log import DecisionLog, Decisions
+from rnnlogic.runs.constraints import FoundConstraints, StatedSource, stated_texts
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
 from rnnlogic.runs.first import keep_first_model
 from rnnlogic.runs.fitted import load_fitted
@@ -43,6 +52,8 @@ from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 if TYPE_CHECKING:
     from rnnlogic.calibrate.level import Level
     from rnnlogic.complete.complete import NewFact
+    from rnnlogic.complete.falls import Fallen
+    from rnnlogic.data.graph import Graph
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.fit.result import Store
 
@@ -53,8 +64,8 @@ EMBEDDING, CALIBRATE, FINISH = 0.4, 0.4, 0.6  # shares of the time that is left,
 class RNNLogic(Arguments):
     """Learns rules and their weights; then predicts, explains, evaluates.
 
-    Without settings a packaged set is taken that suits the dataset and the variant: `rnnlogic`, or
-    `rnnlogic-emb`, where an embedding scores the paths. Keywords change single settings (docs/python.md).
+    Without settings it uses the default of the variant: `rnnlogic`, `rnnlogic-emb`, `plus` or `plus-emb`
+    (docs/learning.md). Keywords change single settings (docs/python.md).
     """
 
     def __init__(
@@ -66,8 +77,11 @@ class RNNLogic(Arguments):
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
         self._calibration: Calibration | None = None
+        self._given_levels: dict[tuple[str, float], Level] = {}  # by known facts and what is missing
         self._records: Records | None = None
         self._folder: Path | None = None  # of the run that it was loaded from
+        self._reviewer = Reviewer()
+        self._constraints = FoundConstraints()
         self.preliminary: str | None = None  # the stage that the model is from, if its fit is not finished
         self.left_out: Mapping[str, str] = {}  # what stages of the fit left out for want of time
         super().__init__(config, variant, **settings)
@@ -113,7 +127,9 @@ class RNNLogic(Arguments):
             StageProgress() if verbose and progress is None else nullcontext(progress or silent) as shown,
         ):
             data = load_dataset(dataset)
-            config = self.settings_for(data)
+            config, self._reviewer = self.settings_for(data), Reviewer(DecisionLog.of_run(run))
+            data = data.counting(config.path_kind)
+            stated_texts(config.constraints.stated, data.vocab)  # refuses what the graph lacks
             given = rules_of_fit(rules, data.vocab, None if restart else run)
             config = generating(config, given, generate)
             edits = edits_of(config, given, data.vocab)  # refuses what does not fit before writing anything
@@ -143,48 +159,59 @@ class RNNLogic(Arguments):
         head: str | None = None,
         relation: str | None = None,
         k: int = 10,
-        evidence: Evidence = "train",
+        facts: Evidence = "all",
         known: Known = "drop",
         *,
         tail: str | None = None,
+        evidence: Evidence | None = None,
+        allow_violations: bool = False,
+        missing: float | None = None,
     ) -> Listed[Answer]:
         """The k best answers of (head, relation, ?); `tail` or `relation^-1` asks for heads.
 
-        Facts that are in the evidence already are left out, or with `known="keep"` only marked. Candidates
-        are the entities that some rule reaches, or all entities where the embedding has a say too. They come
-        by score; `probability` is the chance that the fact is true (docs/probability.md).
+        Known facts (`facts`; `evidence` is an alias) are left out, or with `known="keep"` only marked.
+        Candidates are the entities that some rule reaches, or all where the embedding has a say too. The most
+        probable come first; `probability` is the chance that the fact is true (docs/probability.md). Answers
+        that break a constraint are left out, unless `allow_violations`; `left_out` of the list counts them.
         """
         if relation is None or (head is None) == (tail is None):
             raise RNNLogicError("give a relation, and either head or tail; `explain` takes both ends")
         vocab = self.dataset.vocab
         if tail is not None:
             relation = vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
-        return self.predict_many([(head or tail or "", relation)], k, evidence, known)[0]
+        how = k, evidence or facts, known, allow_violations, missing
+        return self.predict_many([(head or tail or "", relation)], *how)[0]
 
     def predict_many(
         self,
         queries: Sequence[tuple[str, str]],
         k: int = 10,
-        evidence: Evidence = "train",
+        facts: Evidence = "all",
         known: Known = "drop",
+        allow_violations: bool = False,
+        missing: float | None = None,
+        evidence: Evidence | None = None,
     ) -> list[Listed[Answer]]:
         """`predict` for many (head, relation) at once, on all threads."""
         vocab = self.dataset.vocab
         heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
         relations = np.array([vocab.relation_id(relation) for _, relation in queries], np.int32)
-        graph, level = self.dataset.graph(evidence), self.level(evidence)
-        found = best_answers(graph, vocab, self.scorer, level, heads, relations, k, known)
-        return [Listed(answers) for answers in found]
+        facts = evidence or facts
+        graph, level = self.graph(facts), self.level(facts, missing=missing)
+        rejected = self._reviewer.rejected_answers(vocab)
+        limits = k, known, rejected, self._limits(facts, allow_violations)
+        return best_answers(graph, vocab, self.scorer, level, heads, relations, *limits)
 
     # fmt: off
     @overload
-    def explain(self, head: str, relation: str, tail: str, paths: int = 3, evidence: Evidence = "train",
-                detailed: int | None = DETAILED, instead: None = None, types: str | None = None
-                ) -> Explanation: ...
+    def explain(self, head: str, relation: str, tail: str, paths: int = 3, facts: Evidence = "all",
+                detailed: int | None = DETAILED, instead: None = None, types: str | None = None,
+                evidence: Evidence | None = None) -> Explanation: ...
 
     @overload
-    def explain(self, head: str, relation: str, tail: str, paths: int = 3, evidence: Evidence = "train",
-                detailed: int | None = DETAILED, *, instead: str, types: str | None = None) -> Comparison: ...
+    def explain(self, head: str, relation: str, tail: str, paths: int = 3, facts: Evidence = "all",
+                detailed: int | None = DETAILED, *, instead: str, types: str | None = None,
+                evidence: Evidence | None = None) -> Comparison: ...
     # fmt: on
 
     def explain(
@@ -193,40 +220,44 @@ class RNNLogic(Arguments):
         relation: str,
         tail: str,
         paths: int = 3,
-        evidence: Evidence = "train",
+        facts: Evidence = "all",
         detailed: int | None = DETAILED,
         instead: str | None = None,
         types: str | None = None,
+        evidence: Evidence | None = None,
     ) -> Explanation | Comparison:
-        """Why relation(head, tail) has its score: ideas, the rules of each idea, and paths of the strongest.
+        """Why relation(head, tail) is likely: the reasons, then ideas, the rules of each, and their paths.
 
-        With another answer `instead`, why the two scores differ. `types` is the relation that gives the types
-        shown beside entities, or "off"; usual ones are found. Print the result, or show it in a notebook.
+        `facts` are those that are known (`evidence` is an alias); its rank is the place in the list of
+        `predict`. With another answer `instead`, why the two scores differ. `types` is the relation that
+        gives the types shown beside entities, or "off"; usual ones are found. Print it, or show it in a
+        notebook.
         """
         vocab = with_types(self.dataset.vocab, self.dataset.graph("all"), types)
-        asked = vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail)
-        graph, known, level = self.dataset.graph(evidence), self.dataset.graph("all"), self.level(evidence)
-
-        def probability(*fact: int) -> float:
-            return float(level.probabilities(graph, self.scorer, np.array([fact]))[0])
-
-        told, records = (graph, vocab, self.scorer, *asked), self.records
+        asked = Question(vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail))
+        facts = evidence or facts
+        graph, level = self.graph(facts), self.level(facts)
+        rejected = self._reviewer.rejected_answers(vocab).get((asked.head, asked.relation), ())
+        probability = partial(level.probabilities, graph)
+        known = graph, probability, self.records, rejected, self._limits(facts, allowing=False)
+        basis = Basis(graph, vocab, self.scorer, *known)
         if instead is None:
-            return explain(*told, known, paths, detailed, probability, records)
-        return compare(*told, vocab.entity_id(instead), known, paths, detailed, probability, records)
+            return explain_on(basis, asked, paths, detailed)
+        return compare_on(basis, asked, vocab.entity_id(instead), paths, detailed)
 
     @property
     def records(self) -> Records:
         """How often each rule is right on the training facts; counted for a rule when first needed."""
         if self._records is None or self._records.rules is not self.learned.rules:
-            self._records = Records(self.dataset.graph("train"), self.learned.rules)
+            held_out = HeldOut.of(self.dataset)
+            self._records = Records(self.dataset.graph("train"), self.learned.rules, held_out=held_out)
         return self._records
 
     def rules(
         self,
         relation: str | None = None,
         top: int | None = None,
-        sort: Sort = "weight",
+        sort: Sort = "use",
         min_confidence: float = 0.0,
         min_support: int = 0,
         max_length: int | None = None,
@@ -235,8 +266,8 @@ class RNNLogic(Arguments):
     ) -> list[RuleInfo]:
         """Rules by relation, best first; of one relation only, or only the `top` of each.
 
-        `sort="use"` puts those first that decide most on validation facts; this and `use` count it. The other
-        figures are AMIE's on the training facts.
+        Those come first that decide most on validation facts; `sort` is "use", "weight", "confidence" or
+        "support", and `use` counts what they decide anyway. Other figures are AMIE's on the training facts.
         """
         choice = Choice(top, sort, min_confidence, min_support, max_length, use)
         every = self.learned.rules.head_relations().tolist()
@@ -252,14 +283,21 @@ class RNNLogic(Arguments):
         negatives: int | None = None,
         seed: int = 0,
         max_minutes: float | None = None,
+        allow_violations: bool = False,
+        facts: Evidence | None = None,
     ) -> Report:
         """Rank the answers of a split by the rules, among all entities or so many sampled ones.
 
-        With `max_minutes` as large a sample of the facts is asked as there is time for.
+        `facts` are the known ones (`evidence` is an alias): those of train unless told otherwise. With
+        `max_minutes` as large a sample of the facts is asked as there is time for. Answers that break a
+        constraint found in the known facts come last, unless `allow_violations`.
         """
-        budget = Budget.of_minutes(max_minutes)
+        budget, evidence = Budget.of_minutes(max_minutes), facts or evidence
+        limits = self._limits(evidence, allow_violations, self.dataset.graph(evidence))
         what = self.scorer, self.dataset, split, evidence, sides
-        return evaluate(*what, progress=progress, negatives=negatives, seed=seed, budget=budget)
+        return evaluate(
+            *what, progress=progress, negatives=negatives, seed=seed, budget=budget, constraints=limits
+        )
 
     def complete(
         self,
@@ -268,22 +306,100 @@ class RNNLogic(Arguments):
         most: int = 1000,
         evidence: Evidence = "all",
         progress: Progress | None = None,
-        types: str | PossibleFacts | None = None,
+        types: str | None = None,
         budget: Budget = UNLIMITED,
+        allow_violations: bool = False,
+        missing: float | None = None,
+        facts: Evidence | None = None,
     ) -> Stream[NewFact]:
-        """The most probable facts that the evidence does not hold, best first, each with a reason.
+        """The most probable facts that are not known (`facts`, or `evidence`), best first, with reasons.
 
         They come one by one once all questions have been asked; memory does not grow with their number. Facts
-        are left out if the relation never has ends of such types (by the relation `types`, or one that is
-        found; "off" for none) in training. A budget leaves out entities with few facts first.
+        are left out that break a constraint, unless `allow_violations`; `left_out` of the result counts them.
+        `types` is the relation that says what kind of thing an entity is ("off" for none). A budget leaves
+        out entities with few facts first. `missing` says how many facts are missing, or below 1 which share
+        of the known ones.
         """
         from rnnlogic.complete.complete import complete, relations_named
 
         wanted = relations_named(self.dataset.vocab, relation)
-        level, graph = self.level(evidence, progress, budget), self.dataset.graph(evidence)
-        possible = possible_facts(self.dataset, types, evidence)
-        limits = min_probability, most, progress or silent, possible, budget
-        return Stream(complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits))
+        evidence = facts or evidence
+        level, graph = self.level(evidence, progress, budget, missing), self.graph(evidence)
+        found_limits = self._limits(evidence, allow_violations, None, types)
+        possible = None if found_limits is None else PossibleFacts(found_limits)
+        rejected = {one.fact for one in self.decisions.current().values() if one.is_true is False}
+        limits = min_probability, most + len(rejected), progress or silent, possible, budget, self.records
+        found = complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
+        kept = (fact for fact in found if (fact.head, fact.relation, fact.tail) not in rejected)
+        return Stream(islice(kept, most), None if possible is None else possible.left_out)
+
+    def constraints(self, evidence: Evidence = "train", types: str | None = None) -> Constraints:
+        """What cannot be true beside the known facts: found in those of the dataset, or stated.
+
+        `types` is the relation that says what kind of thing an entity is, or "off"; usual ones are found.
+        """
+        return self._constraints.on(self.dataset, evidence, self.graph(evidence), types)
+
+    def with_constraints(self, source: StatedSource) -> RNNLogic:
+        """The same model with other stated constraints: a file, or lines such as "functional: section"."""
+        other = copy(self)
+        texts = stated_texts(source, self.dataset.vocab)
+        other._config = changed(self.config, {"constraints": {"stated": texts}})
+        other._constraints = FoundConstraints(texts)
+        return other
+
+    def _limits(
+        self, evidence: Evidence, allowing: bool, graph: Graph | None = None, types: str | None = None
+    ) -> Constraints | None:
+        """The constraints that answers must keep; None if all are allowed."""
+        if allowing or not self.config.constraints.enabled:
+            return None
+        known = self.graph(evidence) if graph is None else graph
+        return self._constraints.on(self.dataset, evidence, known, types)
+
+    @property
+    def decisions(self) -> Decisions:
+        """What people decided about facts, as the file beside the run has it now."""
+        return self._reviewer.log.read()
+
+    def review(
+        self,
+        head: str,
+        relation: str,
+        tail: str,
+        verdict: Verdict,
+        comment: str = "",
+        by: str = "",
+        probability: float | None = None,
+        rule: str = "",
+    ) -> Decision:
+        """Decide about a fact: "accept", "reject", "other-reason" (true, but not for this rule) or "unsure".
+
+        It is kept at once. Rejected facts are no answers any more, accepted ones are known facts.
+        """
+        run = "" if self._folder is None else self._folder.resolve().name
+        fact = straight_names(self.dataset.vocab, head, relation, tail)
+        made = Decision(*fact, checked(verdict), comment, by, "", run, probability, rule)
+        return self._reviewer.log.add(made)
+
+    def decision(self, head: str, relation: str, tail: str) -> Decision | None:
+        """What was decided about a fact, if anything."""
+        return self.decisions.current().get(straight_names(self.dataset.vocab, head, relation, tail))
+
+    def undo_review(
+        self, head: str | None = None, relation: str = "", tail: str = "", by: str = ""
+    ) -> Decision | None:
+        """Take back the decision about a fact, or the last one (of a person); gives what was taken back."""
+        last = self.decisions.last(by)
+        if head is not None:
+            last = self.decision(head, relation, tail)
+        if last is not None:
+            self._reviewer.log.undo(last.fact, by)
+        return last
+
+    def graph(self, evidence: Evidence = "train") -> Graph:
+        """The known facts: those of the evidence and the accepted ones, without the rejected ones."""
+        return self._reviewer.graph(self.dataset, evidence)
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
         """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
@@ -292,11 +408,20 @@ class RNNLogic(Arguments):
         return _fitted(self._calibration)
 
     def level(
-        self, evidence: Evidence = "train", progress: Progress | None = None, budget: Budget = UNLIMITED
+        self,
+        evidence: Evidence = "train",
+        progress: Progress | None = None,
+        budget: Budget = UNLIMITED,
+        missing: float | None = None,
     ) -> Level:
-        """How probable facts are that this evidence does not hold; measured now if it was not before."""
+        """How probable facts are that this evidence does not hold; measured now if it was not before.
+
+        `missing` says how many facts are missing; what is measured for it is kept in memory only.
+        """
         if evidence not in EVIDENCE_SPLITS:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
+        if missing is not None:
+            return self._level_for(evidence, missing, progress or silent)
         if self._calibration is None or evidence not in self._calibration.levels:
             how = progress or silent, self.config.seed, evidence, budget
             self._calibration = with_level(self._calibration, self.dataset, self.scorer, *how)
@@ -304,22 +429,36 @@ class RNNLogic(Arguments):
                 keep_calibration(self._folder, self._calibration, self.dataset)
         return _fitted(self._calibration).levels[evidence]
 
+    def _level_for(self, evidence: Evidence, missing: float, progress: Progress) -> Level:
+        key = evidence, missing
+        if key not in self._given_levels:
+            what = self.dataset, self.scorer, progress, self.config.seed, [evidence]
+            self._given_levels[key] = calibrate(*what, missing=missing).levels[evidence]
+        return self._given_levels[key]
+
     def on(self, graph: Any) -> RNNLogic:
         """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
 
         Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
         match and how many rules were dropped for it.
         """
-        dataset = labelled_like(load_dataset(graph), self.dataset.vocab)
+        dataset = labelled_like(load_dataset(graph), self.dataset.vocab).counting(self.config.path_kind)
         learned, report = transfer(self.learned, self.dataset.vocab, dataset)
         moved = RNNLogic(self.config)._take(dataset, self.config, learned)
         moved.transfer = report
+        moved._constraints = FoundConstraints(self.config.constraints.stated, is_moved=True)
         return moved
 
     def with_labels(self, labels: Labels | Vocab) -> RNNLogic:
         """The same model with names to show: a mapping, a file of `name<TAB>label` lines, or a vocabulary."""
         shown = copy(self)
         shown._dataset = self.dataset.with_vocab(relabelled(self.dataset.vocab, labels).vocab)
+        return shown
+
+    def with_templates(self, templates: Templates) -> RNNLogic:
+        """The same model with relations said so: `{"depends": "X depends on Y"}`, or a file of such lines."""
+        shown = copy(self)
+        shown._dataset = self.dataset.with_vocab(templated(self.dataset.vocab, templates).vocab)
         return shown
 
     def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
@@ -329,6 +468,46 @@ class RNNLogic(Arguments):
         """
         dataset = dataset_with(self.dataset, facts, new_entities=self.scorer.embedding is None)
         return self._like_this(dataset, self.learned)
+
+    def without_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
+        """A model that does not know these facts (head, relation, tail); this one stays as it is.
+
+        They may be facts of the data or accepted ones. Nothing is learned or measured again.
+        """
+        given = list(facts)
+        if not all(not isinstance(fact, str) and len(fact) == 3 for fact in given):
+            raise RNNLogicError("give facts of three names each: (head, relation, tail)")
+        gone = frozenset(straight_names(self.dataset.vocab, *fact) for fact in given)
+        accepted = frozenset(one.fact for one in self.decisions.current().values() if one.is_true)
+        for fact in lacking(self.dataset, gone, accepted):
+            raise RNNLogicError(f"{' '.join(fact)!r} is no known fact, so it cannot be taken away")
+        less = self._like_this(removed(self.dataset, gone), self.learned)
+        less._calibration = self._calibration
+        less._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone | gone)
+        return less
+
+    def falls(
+        self,
+        facts: Iterable[Sequence[str]],
+        threshold: float | None = None,
+        most: int = 1000,
+        evidence: Evidence = "all",
+        progress: Progress | None = None,
+    ) -> list[Fallen]:
+        """Accepted facts and proposals that lose their support if these facts go, the greatest loss first.
+
+        With a threshold, those that fall below it; otherwise those whose probability falls by .05 or more.
+        The `most` best proposals are looked at.
+        """
+        from rnnlogic.complete.falls import what_falls
+
+        gone = [straight_names(self.dataset.vocab, *fact) for fact in facts]
+        less, level = self.without_facts(gone), self.level(evidence)
+        accepted = [one.fact for one in self.decisions.current().values() if one.is_true]
+        proposals = list(self.complete(most=most, evidence=evidence, progress=progress))
+        graphs = self.graph(evidence), less.graph(evidence)
+        about = graphs, self.dataset.vocab, self.scorer, level
+        return what_falls(about, accepted, proposals, frozenset(gone), threshold, self.records)
 
     def with_rules(self, rules: RuleSource) -> RNNLogic:
         """A model that uses these rules too, though it was not trained on them; this one stays as it is.
@@ -348,6 +527,7 @@ class RNNLogic(Arguments):
         if self._calibration is not None:
             run.save_calibration(*pack_calibration(self._calibration))
         run.finish(self.learned)
+        DecisionLog.of_run(folder).extend(self.decisions.every)
         return run.folder
 
     @classmethod
@@ -359,7 +539,7 @@ class RNNLogic(Arguments):
         fitted = load_fitted(folder)
         model = cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
         model.preliminary, model.left_out = fitted.preliminary, fitted.left_out
-        model._folder = Path(folder)
+        model._folder, model._reviewer = Path(folder), Reviewer(DecisionLog.of_run(folder))
         return model
 
     @property
@@ -385,6 +565,7 @@ class RNNLogic(Arguments):
     def _like_this(self, dataset: Dataset, learned: Learned) -> RNNLogic:
         more = RNNLogic(self.config)._take(dataset, self.config, learned)
         more.transfer, more.preliminary = self.transfer, self.preliminary
+        more._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone)
         return more
 
     def _take(
@@ -395,7 +576,8 @@ class RNNLogic(Arguments):
         calibration: tuple[Arrays, dict[str, Any]] | None = None,
     ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
-        self.preliminary, self.left_out, self._folder = None, {}, None
+        self._constraints = FoundConstraints(config.constraints.stated, self.transfer is not None)
+        self.preliminary, self.left_out, self._folder, self._given_levels = None, {}, None, {}
         relations = dataset.vocab.num_relations
         self._calibration = None if calibration is None else unpack_calibration(*calibration, relations)
         return self

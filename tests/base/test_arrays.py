@@ -1,6 +1,9 @@
 """Arrays that are not as declared are refused before anybody sees them."""
 
+import io
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
-from rnnlogic.base.arrays import Declared, WrongArraysError, parse_arrays, require_arrays
+from rnnlogic.base.arrays import Declared, WrongArraysError, parse_arrays, require_arrays, write_arrays
 
 DECLARED = {
     "heads": Declared("int32", ("rules",), least=0, below="2*R"),
@@ -26,6 +29,44 @@ GOOD = {
     "layer.1": np.ones((2, 2), np.float32),
 }
 SIZES = {"R": 3}
+
+
+ABOVE = """
+import resource, sys
+import numpy as np
+from pathlib import Path
+from rnnlogic.base.arrays import write_arrays
+array = np.ones(3 << 24, np.float32)
+now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (now + array.nbytes // 2,) * 2)
+with open(sys.argv[1], "wb") as file:
+    write_arrays(file, {"entity": array})
+"""
+
+
+def test_arrays_are_written_as_the_library_writes_them():
+    every = GOOD | {
+        "flags": np.array([True]),
+        "none": np.empty((0, 3), np.int8),
+        "number": np.array(2.5),
+        "across": np.arange(6, dtype=np.uint64).reshape(2, 3).T,
+        "bytes": np.arange(3, dtype=np.uint8),
+    }
+    contiguous = {name: np.asarray(array, order="C") for name, array in every.items()}
+    for metadata in (None, {"about": 'x é "quoted"'}):
+        file = io.BytesIO()
+        write_arrays(file, every, metadata)
+        assert file.getvalue() == save(contiguous, metadata)
+
+
+@pytest.mark.skipif(
+    not sys.platform.startswith("linux"),
+    reason="the limit is set from the memory in use, which only Linux tells in /proc",
+)
+def test_a_file_is_written_where_memory_does_not_hold_the_arrays_twice(tmp_path):
+    done = subprocess.run([sys.executable, "-c", ABOVE, str(tmp_path / "x")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert len(parse_arrays(bytearray((tmp_path / "x").read_bytes())).arrays["entity"]) == 3 << 24
 
 
 def test_an_array_may_have_another_rank_if_that_is_declared():

@@ -3,11 +3,15 @@
 import ast
 from pathlib import Path
 
+import numba
 import pytest
 
+import paper
 import rnnlogic
+from rnnlogic.base.compiling import Compiled, Count
 
-KERNELS = sorted(Path(rnnlogic.__file__).parent.rglob("kernels.py"))
+PACKAGES = [Path(package.__file__).parent for package in (rnnlogic, paper)]
+KERNELS = sorted(path for package in PACKAGES for path in package.rglob("kernels.py"))
 
 
 def decorated(tree: ast.Module, name: str) -> list[ast.FunctionDef]:
@@ -30,3 +34,14 @@ def test_relaxed_helpers_are_part_of_their_kernel(path):
 
 def test_there_are_relaxed_kernels():
     assert sum(len(decorated(ast.parse(path.read_text()), "inlined")) for path in KERNELS) > 2
+
+
+def test_compilations_are_counted_and_cached_kernels_are_not(monkeypatch):
+    monkeypatch.setattr(Count, "now", Compiled())
+    kernel = numba.njit(lambda x: x + 1)
+    assert kernel(1) == 2
+    kernels, seconds = Count.now
+    assert kernels >= 1
+    assert seconds > 0
+    assert kernel(2) == 3
+    assert Count.now == (kernels, seconds), "compiled once"

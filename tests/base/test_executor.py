@@ -7,6 +7,7 @@ import pytest
 from rnnlogic.base.budget import TimeIsUp, Unwanted, check_time
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import AHEAD, QUEUED, THREADS_VARIABLE, default_threads, map_ordered
+from tests.helpers.waiting import PATIENCE
 
 
 def call(work, item):
@@ -45,12 +46,12 @@ def test_work_that_nobody_waits_for_ends_inside_a_unit():
 
     def work(item):
         if item == 0:
-            has_begun.wait(5)
+            has_begun.wait(PATIENCE)
             raise KeyboardInterrupt
         has_begun.set()
         try:
-            for _ in range(10_000):  # a long unit that looks at the time now and then
-                time.sleep(0.001)
+            for _ in range(100 * PATIENCE):  # a long unit that looks at the time now and then
+                time.sleep(0.01)
                 with contextlib.suppress(TimeIsUp):
                     check_time()
         except Unwanted:
@@ -77,7 +78,7 @@ def test_large_results_hold_back_new_work():
     def work(item):
         begun.append(item)
         if item == 0:
-            may_finish.wait(5)
+            may_finish.wait(PATIENCE)
         return 100
 
     def release_the_first():

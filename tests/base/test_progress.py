@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from rnnlogic.base.compiling import Compiled, Count
 from rnnlogic.base.progress import StageProgress
 
 
@@ -78,3 +79,26 @@ def test_bars_on_a_terminal(monkeypatch, capsys):
     for part in ("mine", "50/50", "evaluate valid", "5/20", "MRR 0.671"):
         assert part in shown
     assert capsys.readouterr().out == ""
+
+
+def test_compilation_has_a_line_of_its_own_and_is_taken_from_its_stage(clock, capsys, monkeypatch):
+    monkeypatch.setattr(Count, "now", Compiled(3, 10.0))
+    with StageProgress() as progress:
+        progress("first look", 0, 2)
+        Count.add(30.0)
+        Count.add(0.0)
+        clock[0] += 34
+        progress("first look", 2, 2)
+        progress("mine", 1, 1)
+    first, second, third = capsys.readouterr().err.splitlines()
+    assert first == "compile: 2 kernels, 30 s, once on this machine"
+    assert second == "first look: 2/2, 4 s"
+    assert third.startswith("mine: 1/1")
+
+
+def test_a_stage_that_shows_nothing_until_it_ends_keeps_its_time(clock, capsys):
+    with StageProgress() as progress:
+        progress("choice", 0, 1)
+        clock[0] += 79
+        progress("weights", 1, 1)
+    assert capsys.readouterr().err.splitlines()[0] == "choice: 0/1, 79 s"

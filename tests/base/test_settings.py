@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import pytest
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.settings import (
     Settings,
     all_keys,
@@ -13,7 +13,6 @@ from rnnlogic.base.settings import (
     merged,
     override,
     packaged,
-    packaged_names,
     read_values,
 )
 
@@ -144,8 +143,5 @@ def test_broken_files(tmp_path, content, message):
 
 
 def test_packaged_files():
-    assert {"umls", "small", "large"} < set(packaged_names()) & set(packaged_names("rotate"))
-    assert packaged_names("no such folder") == []
-    assert packaged("rotate", "umls")["dim"] == 1000
-    with pytest.raises(UnknownNameError, match="unknown settings 'smal'; did you mean 'small'"):
-        packaged("rotate", "smal")
+    assert packaged("rotate")["dim"] == 200
+    assert packaged("no such variant") == {}

@@ -55,13 +55,16 @@ def test_test_facts_are_not_looked_at(data, calibration):
 def test_what_is_missing_depends_on_the_evidence(data):
     held_back = len(data.valid) + len(data.test)
     everything = len(data.train) + held_back
-    for evidence, number, missing, assumed in (
-        ("train", len(data.valid), held_back, False),
-        ("train+valid", len(data.valid), len(data.test), False),
-        ("all", held_back, round(everything / 10), True),
+    for evidence, number, missing, origin in (
+        ("train", len(data.valid), held_back, "counted"),
+        ("train+valid", len(data.valid), len(data.test), "counted"),
+        ("all", held_back, round(everything / 10), "estimated"),
     ):
         facts, basis = cases_for(data, evidence)
-        assert (len(facts), basis.missing, basis.assumed) == (number, missing, assumed)
+        assert (len(facts), basis.missing, basis.origin) == (number, missing, origin)
+    assert cases_for(data, "all", 7)[1].missing == 7
+    assert cases_for(data, "all", 0.5)[1].missing == round(everything / 2)
+    assert cases_for(data, "train", 7)[1].origin == "given"
 
 
 @pytest.mark.parametrize("evidence", ["train", "train+valid"])
@@ -115,16 +118,19 @@ def test_nothing_is_certain(data, calibration):
 
 
 def test_sentences_say_what_was_measured_and_what_is_assumed(data, calibration):
-    assert f"is {len(data.valid) + len(data.test)}; measured on" in calibration.sentence("train")
-    assert f"{len(data.valid)} validation facts, which the rules have not seen" in calibration.sentence(
-        "train"
-    )
-    assert f"is {len(data.test)}; measured on" in calibration.sentence("train+valid")
+    held_out = len(data.valid) + len(data.test)
+    assert f"(train): {held_out}, which are held out. Measured on" in calibration.sentence("train")
+    unseen = f"{len(data.valid)} validation facts, which the rules have not seen"
+    assert unseen in calibration.sentence("train")
+    assert f"{len(data.test)}, which are held out" in calibration.sentence("train+valid")
     assert "each hidden in turn" in calibration.sentence("train+valid")
-    assert "is taken as" in calibration.sentence("all")
+    assert "This is an estimate" in calibration.sentence("all")
     for evidence in EVIDENCES:
         assert f"({evidence})" in calibration.sentence(evidence)
-        assert calibration.sentence(evidence).count(".") == 2  # one sentence, with one figure
+        is_counted = evidence != "all"
+        assert ("calibration error" in calibration.sentence(evidence)) == is_counted
+        rows = calibration.as_dict()[evidence]["reliability"]
+        assert all(("observed" in row) == is_counted for row in rows)
 
 
 def test_it_is_kept_as_arrays_and_json(calibration, data):
@@ -139,8 +145,7 @@ def test_without_validation_facts_training_facts_are_hidden(data):
     bare = replace(data, valid=data.valid[:0], test=data.test[:0])
     for evidence in EVIDENCES:
         level = calibrate(bare, scorer_for(bare), silent, evidences=[evidence]).levels[evidence]
-        assert level.basis.assumed
-        assert level.basis.missing == round(len(data.train) / 10)
+        assert level.basis.origin == "estimated"
         assert "training facts" in level.sentence()
         assert "too high" in level.sentence()
 

@@ -31,12 +31,23 @@ def plain(answers) -> list[dict]:
 
 
 def test_predict_as_json_and_as_table(folder, model, monkeypatch, capsys):
-    arguments = ("predict", folder, "--head", "grandpa0", "--relation", "grandparent", "--top", "3")
+    arguments = (
+        "predict",
+        folder,
+        "--head",
+        "grandpa0",
+        "--relation",
+        "grandparent",
+        "--top",
+        "3",
+        "--facts",
+        "train",
+    )
     assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
-    expected = model.predict("grandpa0", "grandparent", 3)
+    expected = model.predict("grandpa0", "grandparent", 3, facts="train")
     assert expected
-    assert told == {"head": "grandpa0", "relation": "grandparent", "answers": plain(expected)}
+    assert told == {"head": "grandpa0", "relation": "grandparent", "answers": plain(expected), "left_out": {}}
     assert run(*arguments, monkeypatch=monkeypatch) == 0
     title, header, *rows = capsys.readouterr().out.splitlines()
     assert title == "(grandpa0, grandparent, ?), facts that are known left out"
@@ -68,9 +79,9 @@ def test_no_answer(folder, monkeypatch, capsys):
     arguments = ("--head", "grandchild0_0", "--relation", "grandparent")
     assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
     assert "no rule reaches an answer" in capsys.readouterr().out
-    for more, is_told in (((), True), (("--evidence", "all"), False)):
+    for more, is_told in ((("--facts", "train"), True), (("--evidence", "all"), False), ((), False)):
         assert run("explain", folder, *arguments, "--tail", "grandpa0", *more, monkeypatch=monkeypatch) == 0
-        assert ("`complete` uses all facts: --evidence all" in capsys.readouterr().err) == is_told
+        assert ("the known facts are those of train only: --facts all" in capsys.readouterr().err) == is_told
 
 
 @pytest.mark.parametrize("from_stdin", [False, True])
@@ -157,28 +168,30 @@ def test_wrong_questions(folder, monkeypatch, capsys, arguments, message):
 
 
 def test_explain_as_json_and_as_text(folder, model, monkeypatch, capsys):
-    tail = model.predict("grandpa0", "grandparent", 1)[0].entity
+    tail = model.predict("grandpa0", "grandparent", 1, facts="train")[0].entity
     arguments = ("explain", folder, "--head", "grandpa0", "--relation", "grandparent", "--tail", tail)
+    arguments = (*arguments, "--facts", "train")
     assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
-    assert told == model.explain("grandpa0", "grandparent", tail).as_dict()
+    assert told == model.explain("grandpa0", "grandparent", tail, facts="train").as_dict()
     assert math.fsum(rule["contribution"] for rule in told["rules"]) == pytest.approx(told["score"], abs=1e-6)
     assert math.fsum(idea["contribution"] for idea in told["ideas"]) == pytest.approx(told["score"], abs=1e-6)
     assert all(1 <= len(rule["paths"]) <= 3 for rule in told["rules"])
     assert run(*arguments, monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"grandpa0 grandparent {tail} ")
-    assert out.splitlines() == list(model.explain("grandpa0", "grandparent", tail).lines())
+    assert out.splitlines() == list(model.explain("grandpa0", "grandparent", tail, facts="train").lines())
     assert "because   grandpa0 parent " in out
-    assert "rule  grandparent(X,Y) <- parent(X,Z) & parent(Z,Y) (" in out
+    assert "  rule    grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)\n" in out
     assert run(*arguments, "--all", "--paths", "1", monkeypatch=monkeypatch) == 0
     everything = capsys.readouterr().out
     assert all(rule["rule"] in everything for rule in told["rules"])
 
 
 def test_explain_why_not_another_answer(folder, model, monkeypatch, capsys):
-    one, other = (answer.entity for answer in model.predict("grandpa0", "grandparent", 2))
+    one, other = (answer.entity for answer in model.predict("grandpa0", "grandparent", 2, facts="train"))
     arguments = ("explain", folder, "--head", "grandpa0", "--relation", "grandparent", "--tail", one)
+    arguments = (*arguments, "--facts", "train")
     assert run(*arguments, "--instead", other, "--json", monkeypatch=monkeypatch) == 0
     told = json.loads(capsys.readouterr().out)
     scores = [answer["score"] for answer in told["answers"]]
@@ -192,14 +205,18 @@ def test_explain_why_not_another_answer(folder, model, monkeypatch, capsys):
 
 
 def test_explain_writes_a_page(folder, model, monkeypatch, capsys, tmp_path):
-    tail = model.predict("grandpa0", "grandparent", 1)[0].entity
+    tail = model.predict("grandpa0", "grandparent", 1, facts="train")[0].entity
     arguments = ("explain", folder, "--head", "grandpa0", "--relation", "grandparent", "--tail", tail)
+    arguments = (*arguments, "--facts", "train")
     page = tmp_path / "why.html"
     assert run(*arguments, "--json", "--html", str(page), monkeypatch=monkeypatch) == 0
     shown = capsys.readouterr()
     assert json.loads(shown.out)["tail"] == tail
     assert shown.err == f"page written to {page}\n"
-    assert page.read_text(encoding="utf-8") == model.explain("grandpa0", "grandparent", tail).page()
+    assert (
+        page.read_text(encoding="utf-8")
+        == model.explain("grandpa0", "grandparent", tail, facts="train").page()
+    )
     assert "<svg" in page.read_text(encoding="utf-8")
     assert run(*arguments, "--html", str(tmp_path / "no" / "why.html"), monkeypatch=monkeypatch) == 2
     assert "why.html: cannot be written (No such file or directory)" in capsys.readouterr().err

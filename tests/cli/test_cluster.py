@@ -4,7 +4,6 @@ import os
 import secrets
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from tests.helpers.family import tiny_config, tiny_settings, write_family
 from tests.helpers.processes import processes_marked
+from tests.helpers.waiting import wait_until
 
 pytest.importorskip("ray")
 FIRST = "round-1.safetensors"
@@ -29,10 +29,12 @@ def test_a_killed_fit_resumes_on_a_cluster(tmp_path):
     environment = os.environ | {"PYTHONPATH": str(Path(rnnlogic.__file__).parents[1])}
     environment |= dict([marker.split("=")])
     started = subprocess.Popen([*command, "--cluster", "ray://1"], env=environment, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
-    while not (run / "stages" / FIRST).exists() and time.monotonic() < deadline:
+
+    def has_begun():
         assert started.poll() is None, started.stderr.read()
-        time.sleep(0.05)
+        return (run / "stages" / FIRST).exists()
+
+    wait_until(has_begun, f"the fit keeps {FIRST}")
     started.kill()
     started.communicate()
     assert not (run / "model.json").exists()
@@ -42,6 +44,4 @@ def test_a_killed_fit_resumes_on_a_cluster(tmp_path):
     RNNLogic(tiny_config()).fit(load_dataset(data), tmp_path / "threads")
     for name in ("rules.txt", "model.safetensors"):
         assert (run / name).read_bytes() == (tmp_path / "threads" / name).read_bytes()
-    while processes_marked(marker) and time.monotonic() < deadline + 60:
-        time.sleep(0.1)
-    assert not processes_marked(marker)
+    wait_until(lambda: not processes_marked(marker), "no process of the cluster is left")

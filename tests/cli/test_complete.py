@@ -115,7 +115,7 @@ def test_ctrl_c_leaves_no_file(folder, tmp_path, monkeypatch, capsys):
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rnnlogic.complete.complete.strongest_reason", interrupted)
+    monkeypatch.setattr("rnnlogic.complete.reason.Reasons.of_many", interrupted)
     path = tmp_path / "new.tsv"
     assert run("complete", folder, "-o", str(path), *TRAIN, monkeypatch=monkeypatch) == 130
     assert "new.tsv was not written" in capsys.readouterr().err

@@ -51,7 +51,7 @@ def test_list(monkeypatch, capsys, tmp_path):
     monkeypatch.setenv("RNNLOGIC_DATA", str(tmp_path))
     assert run("data", "list", "--json", monkeypatch=monkeypatch) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
-    assert list(rows) == ["umls", "kinship", "nations", "fb15k-237", "wn18rr", "mine"]
+    assert list(rows) == ["countries", "umls", "kinship", "nations", "hpo", "fb15k-237", "wn18rr", "mine"]
     assert rows["umls"]["where"] == "offline"
     assert rows["wn18rr"]["where"] == "download"
     assert rows["mine"]["where"] == str(tmp_path / "mine")
@@ -86,7 +86,7 @@ def test_split_of_what_is_split_already_is_an_error(tmp_path, monkeypatch, capsy
     ("data", "message"),
     [
         (b"a\tr\tb\na\tr\n", ":2: expected 3 tab-separated columns"),
-        (b"a\tr\tb\na\t\xff\tb\n", ":2: byte 0xff is not UTF-8"),
+        (b"a\tr\t\xc3\xa9\na\t\xff\tb\n", ":2: byte 0xff is not UTF-8"),
         (b"", ": no facts found"),
     ],
 )

@@ -7,8 +7,9 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.cli import app
-from rnnlogic.cli.options import load_named
+from rnnlogic.cli.options import Reading, load_named
 from rnnlogic.data.dataset import load_dataset
 from tests.helpers.reading import DRUGS, facts_of, table
 
@@ -99,6 +100,60 @@ def test_a_query_is_an_option(tmp_path):
 def test_all_commands_can_load_the_same_way(swapped, tmp_path):
     labels = tmp_path / "labels.tsv"
     labels.write_text("fever\thigh temperature\n", encoding="utf-8")
-    dataset = load_named(str(swapped), "1,3,2", ";", labels)
+    dataset = load_named(str(swapped), Reading(columns="1,3,2", sep=";", labels=labels))
     assert facts_of(dataset) == set(DRUGS)
     assert dataset.vocab.entity_labels == {"fever": "high temperature"}
+
+
+@pytest.fixture
+def messy(tmp_path):
+    """A table as people have them: mixed header, empty cells, missing values, scores, sources."""
+    path = tmp_path / "messy.csv"
+    lines = [
+        "Target,score,Subject,note,Relation",
+        "headache,0.9,aspirin,ORPHA,treats",
+        ",0.9,aspirin,x,treats",
+    ]
+    lines += [f"N/A,0.5,d{i},,treats" for i in range(3)] + [f"x{i},0.{i + 1},,,treats" for i in range(7)]
+    lines += [
+        "fever,0.5,aspirin,OMIM,treats",
+        "fever,0.2,ibuprofen,OMIM,treats",
+        "Müller,1,aspirin,x,sold by",
+    ]
+    path.write_bytes("\n".join(lines).encode("cp1252"))
+    return path
+
+
+def test_empty_cells_are_counted_five_are_shown_and_they_can_be_skipped(messy):
+    result = CliRunner().invoke(app, ["data", "info", str(messy)])
+    assert isinstance(result.exception, DataError)
+    assert str(result.exception) == (
+        f"{messy}:3: the tail is empty, and 8 rows in all have an empty cell (lines 7, 8, 9, 10, ...); "
+        "fill them in, delete the rows, or skip them with --skip-incomplete (skip_incomplete=True in Python)"
+    )
+    cleaning = info(messy, "--skip-incomplete")["cleaning"]
+    assert cleaning["incomplete"] == 8
+    assert cleaning["null_words"] == {"N/A": 3}
+    assert any("messy.csv is not UTF-8 and is read as cp1252" in note for note in cleaning["notes"])
+    assert info(messy, "--skip-incomplete", "--keep-null-words")["cleaning"]["null_words"] == {}
+
+
+def test_weights_sources_and_filters_are_options(messy):
+    given = [messy, "--skip-incomplete", "--weight", "score", "--source", "note", "--encoding", "cp1252"]
+    answer = info(*given)
+    assert sum(answer[split] for split in ("train", "valid", "test")) == 4
+    assert "weight = 'score', source = 'note'" in answer["cleaning"]["notes"][0]
+    assert info(*given, "--min-weight", "0.4")["cleaning"]["too_light"] == 1
+    left = info(*given, "--without-source", "OMIM", "--without-source", "x")
+    assert (left["entities"], left["cleaning"]["excluded"]) == (2, 3)
+
+
+def test_split_writes_weights_and_sources_where_there_are_any(tmp_path):
+    path = tmp_path / "f.csv"
+    rows = [f"{h},{r},{t},0.5,web" for h, r, t in DRUGS]
+    path.write_text("\n".join(["head,relation,tail,p,where", *rows]), encoding="utf-8")
+    arguments = ["data", "split", str(path), "-o", str(tmp_path / "out"), "--ratios", "1/1/1"]
+    assert CliRunner().invoke(app, [*arguments, "--weight", "p", "--source", "where"]).exit_code == 0
+    text = (tmp_path / "out" / "train.tsv").read_text(encoding="utf-8")
+    assert text.startswith("head\trelation\ttail\tweight\tsource\n")
+    assert "\t0.5\tweb\n" in text

@@ -7,10 +7,15 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.types import silent
 from rnnlogic.complete import complete as module
-from rnnlogic.complete.complete import Shortlist, complete, strongest_reason
+from rnnlogic.complete.complete import Offered, Shortlist, complete
+from rnnlogic.complete.reason import simple_path
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import explain
+from rnnlogic.explain.explain import Basis, explain_on
+from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.records import Records
+from rnnlogic.features.chains.paths import paths
 from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import mirrored
 from tests.helpers.calibration import asked, complete_by_hand, random_case, random_level
 
 seeds = st.integers(0, 10**6)
@@ -62,29 +67,33 @@ def test_the_first_choice_is_by_the_first_question(seed):
 
 @settings(max_examples=20)
 @given(seeds)
-def test_the_reason_is_the_rule_that_adds_most(seed):
+def test_the_reason_is_the_one_that_explain_names(seed):
     graph, scorer = random_case(seed)
+    basis = Basis(graph, VOCAB, scorer, graph, records=Records(graph, scorer.rules))
     for fact in run(graph, scorer, random_level(seed, 2))[:10]:
         head, relation, tail = ids(fact)
         question = asked(scorer, relation, 2)
         ends = (head, tail) if question == relation else (tail, head)
-        told = explain(graph, VOCAB, scorer, ends[0], question, ends[1], graph)
-        most = max(c.contribution for c in told.contributions)
-        rule, path = strongest_reason(graph, scorer, head, relation, tail)
-        assert (rule.head, path.entities[0], path.entities[-1]) == (relation, head, tail)
-        assert path.relations == rule.body
-        steps = zip(path.entities, rule.body, path.entities[1:], strict=False)
-        assert all(graph.has(*step) for step in steps)
-        assert parse_rule(fact.rule, VOCAB) == rule
-        assert all(graph.has(*ids_of(step)) for step in fact.facts)
-        texts = [c.rule for c in told.contributions if c.contribution == most]
-        mirrored = [parse_rule(text, VOCAB) for text in texts]
-        bodies = [r.body if question == relation else turned(r.body) for r in mirrored]
-        assert rule.body in bodies
+        told = explain_on(basis, Question(ends[0], question, ends[1]))
+        if told.reasons:
+            rule = told.reasons[0].rule.chain
+            assert parse_rule(fact.rule, VOCAB) == (rule if question == relation else mirrored(rule, 2))
+        if fact.facts:
+            assert all(graph.has(*ids_of(step)) for step in fact.facts)
+            ends_of_path = {end for step in fact.facts for end in (step[0], step[2])}
+            assert {fact.head, fact.tail} <= ends_of_path
 
 
-def turned(body):
-    return tuple((step + 2) % 4 for step in reversed(body))
+@settings(max_examples=30)
+@given(seeds)
+def test_the_first_path_without_a_detour(seed):
+    graph, scorer = random_case(seed)
+    for rule in scorer.rules:
+        for head in range(graph.num_entities):
+            for tail in set(range(graph.num_entities)) - {head}:
+                every = paths(graph, head, rule, tail, None).paths
+                simple = [one.entities for one in every if len(set(one.entities)) == len(one.entities)]
+                assert simple_path(graph, head, rule.body, tail) == (simple[0] if simple else None)
 
 
 def ids_of(names):
@@ -100,10 +109,10 @@ def test_the_shortlist_holds_the_best(parts, size):
         offered += zip(part, rows.tolist(), strict=True)
         number += len(part)
         facts = np.stack([rows, rows, rows], 1).astype(np.int32).reshape(-1, 3)
-        chosen.add(np.array(part, float), facts)
+        chosen.add(Offered(np.array(part, float), facts, np.zeros((len(part), 5)), rows))
         assert chosen._held <= 2 * size
     expected = [row for _, row in sorted(offered, key=lambda pair: (-pair[0], pair[1]))[:size]]
-    assert chosen.facts()[:, 0].tolist() == expected
+    assert chosen.best().facts[:, 0].tolist() == chosen.best().answers.tolist() == expected
 
 
 def test_progress_counts_questions_and_facts():

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import known_columns, parse_columns
+from rnnlogic.data.columns import known_columns
 from rnnlogic.data.dataset import DataWarning, load_dataset
+from rnnlogic.data.options import parse_columns
 from tests.helpers.reading import DRUGS, facts_of, read, table
 
 HEADERS = {  # header -> places of head, relation, tail
@@ -151,7 +152,8 @@ def test_too_many_columns_without_a_known_header_come_with_the_way_out(tmp_path)
     path = tmp_path / "quads.txt"
     path.write_text("a\tr\tb\t2014-01-01\n", encoding="utf-8")
     with pytest.raises(
-        DataError, match=r"quads\.txt:1: expected 3 tab-separated .* found 4: 'a', 'r'.*--columns 1,2,3"
+        DataError,
+        match=r"quads\.txt:1: expected 3 tab-separated .* found 4: 'a', 'r'.*--columns HEAD,RELATION,TAIL",
     ):
         load_dataset(path)
     assert read(path, columns="1,2,3")[0] == {("a", "r", "b")}
@@ -193,7 +195,10 @@ def test_frames_follow_the_same_words(library):
     )
     facts, lines = read(frame)
     assert facts == set(DRUGS)
-    assert lines == ["columns: head = 'subject', relation = 'predicate', tail = 'object'; ignored: 'weight'"]
+    assert lines == [
+        "columns: head = 'subject', relation = 'predicate', tail = 'object'; ignored: 'weight'",
+        "--weight weight (weight= in Python) gives each fact its weight; it is not used",
+    ]
     assert facts_of(load_dataset(frame, columns="object,predicate,subject")) == {
         (t, r, h) for h, r, t in DRUGS
     }
@@ -226,9 +231,45 @@ def test_the_first_row_with_a_missing_value_is_named_with_the_remedy(library, me
     frame = library.DataFrame({"h": ["a", "b", None], "r": ["r", "r", "r"], "t": ["b", None, "c"]})
     with pytest.raises(DataError) as caught:
         load_dataset(frame)
-    remedy = f"frame.{method}(subset=['h', 'r', 't'])"
     assert str(caught.value) == (
-        f"data frame, row 1: a value is missing in column 't' (2 such row(s)); drop them with {remedy}"
+        "data frame, row 1: the tail is empty, and 2 rows in all have an empty cell (row 2); fill them in, "
+        "delete the rows, or skip them with --skip-incomplete (skip_incomplete=True in Python)"
     )
     fixed = getattr(frame, method)(subset=["h", "r", "t"])
     assert facts_of(load_dataset(fixed)) == {("a", "r", "b")}
+    skipped = load_dataset(frame, skip_incomplete=True)
+    assert facts_of(skipped) == {("a", "r", "b")}
+    assert "2 row(s) with an empty cell skipped" in skipped.report.lines()
+
+
+@pytest.mark.parametrize(
+    ("header", "order", "noted"),
+    [
+        (
+            "Target,score,Subject,note,Relation",
+            (2, None, 0, None, 1),
+            "head = 'Subject', relation = 'Relation'",
+        ),
+        ("OBJECT,Predicate,subject,extra", (2, 1, 0, None), "head = 'subject', relation = 'Predicate'"),
+        ("to,FROM,edge_type", (2, 0, 1), "head = 'FROM', relation = 'edge_type', tail = 'to'"),
+        (":END_ID,:TYPE,:START_ID", (2, 1, 0), "head = ':START_ID', relation = ':TYPE', tail = ':END_ID'"),
+        ("id,subject,predicate,object,category", (None, 0, 1, 2, None), "relation = 'predicate'"),
+        ("tail,head,rel", (2, 0, 1), "head = 'head', relation = 'rel', tail = 'tail'"),
+        ("end,start,label", (2, 0, 1), "head = 'start', relation = 'label', tail = 'end'"),
+    ],
+)
+def test_known_words_are_understood_in_any_order_and_case(tmp_path, header, order, noted):
+    path = tmp_path / "f.csv"
+    rows = [",".join("0.5" if i is None else fact[i] for i in order) for fact in DRUGS]
+    path.write_text("\n".join([header, *rows]), encoding="utf-8")
+    facts, lines = read(path)
+    assert facts == set(DRUGS)
+    assert any(noted in line for line in lines)
+    assert not any("please check" in line for line in lines)
+
+
+def test_source_beside_a_word_of_another_pair_is_doubted():
+    columns = known_columns(["drug", "relation", "object", "source"])
+    assert columns is not None
+    assert not columns.certain  # `source` may say where a fact comes from
+    assert known_columns(["subject", "relation", "object", "source"]) == ((0, 1, 2), True)

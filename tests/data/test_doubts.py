@@ -139,11 +139,55 @@ def test_rows_of_a_list_are_numbered_from_one_in_columns():
     assert lines == []
 
 
-def test_missing_values_written_as_text_are_noticed(tmp_path):
+def test_missing_values_written_as_text_are_not_learned_from(tmp_path):
     path = tmp_path / "f.csv"
-    path.write_text("head,relation,tail\na,r,nan\nb,r,a\n", encoding="utf-8")
-    with pytest.warns(DataWarning, match="nan is read as a name, but often stands for a missing value"):
+    words = ["nan", "N/A", "NULL", "-", "unknown", "NA"]
+    rows = "".join(f"only{i},r,{word}\n" for i, word in enumerate(words))
+    path.write_text(f"head,relation,tail\n{rows}b,r,Na\n", encoding="utf-8")
+    facts, lines = read(path)
+    assert facts == {("b", "r", "Na")}  # sodium
+    assert load_dataset(path).vocab.entities == ("Na", "b")
+    assert lines[-1].startswith(
+        "6 fact(s) skipped whose name stands for a missing value: nan, N/A, NULL, -, "
+    )
+    assert len(read(path, keep_null_words=True)[0]) == 7
+
+
+def test_a_dictionary_means_its_names(tmp_path):
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.txt").write_text(f"unknown\tr\t{split}\n", encoding="utf-8")
+    (tmp_path / "entities.dict").write_text("0\tunknown\n1\ttrain\n2\tvalid\n3\ttest\n", encoding="utf-8")
+    assert ("unknown", "r", "train") in read(tmp_path)[0]
+
+
+def test_names_that_may_be_one_are_noticed(tmp_path):
+    path = tmp_path / "f.csv"
+    rows = [
+        ("Ann Müller", "PUBLISHES WITH", "O'Reilly"),
+        ("ann  muller", "publishes with", "Springer"),
+        ("Ann", "reads", "books"),
+        ("Bob", "reads", "book"),
+        ("aB3x", "reads", "AB3X"),  # codes, whose case may mean something
+        ("virus", "causes", "viru"),
+    ]
+    path.write_text(table(["head", "relation", "tail"], rows), encoding="utf-8")
+    with pytest.warns(
+        DataWarning, match="relations 'PUBLISHES WITH' and 'publishes with' differ only"
+    ) as caught:
         load_dataset(path)
+    said = [str(one.message) for one in caught]
+    assert len(said) == 2
+    assert "'Ann Müller' and 'ann  muller', 'book' and 'books' differ only by case, blanks" in said[1]
+    assert "AB3X" not in said[1]
+    assert "virus" not in said[1]
+
+
+def test_relations_with_a_single_fact_are_noticed():
+    facts = [(f"a{i}", "likes", f"b{i % 5}") for i in range(20)]
+    assert doubted(facts) == ""
+    assert "1 relation has a single fact, so nothing can be learned of it: lieks" in doubted(
+        [*facts, ("a1", "lieks", "b2")]
+    )
 
 
 def test_names_in_an_alarm_are_short_and_harmless():

@@ -117,7 +117,7 @@ def test_parquet(tmp_path, name):
 
 
 def test_parquet_with_missing_values_or_without_parquet(tmp_path):
-    with pytest.raises(DataError, match="row 1: a value is missing"):
+    with pytest.raises(DataError, match="row 1: the relation is empty"):
         load_dataset(parquet(tmp_path / "f.parquet", [DRUGS[0], ("a", None, "b")]))
     (tmp_path / "g.parquet").write_bytes(b"nothing of the kind")
     with pytest.raises(DataError, match=r"g\.parquet: not a Parquet file"):
@@ -129,8 +129,11 @@ def test_parquet_with_missing_values_or_without_parquet(tmp_path):
     [
         ('{"head": "a", "relation": "r"\n', ":1: not valid JSON"),
         ('{"head": "a", "relation": "r", "tail": "b"}\n7\n', ":2: expected an object or an array"),
-        ('{"head": "a", "relation": "r", "tail": "b"}\n{"head": "a", "tail": "b"}\n', ":2: no 'relation'"),
-        ('{"head": "a", "relation": "r", "tail": null}\n', ":1: a value is missing"),
+        (
+            '{"head": "a", "relation": "r", "tail": "b"}\n{"head": "a", "tail": "b"}\n',
+            ":2: the relation is empty",
+        ),
+        ('{"head": "a", "relation": "r", "tail": null}\n', ":1: the tail is empty"),
         ('{"head": {"id": 1}, "relation": "r", "tail": "b"}\n', ":1: {'id': 1} is not a name"),
         ('{"p": "a", "q": "r"}\n', ":1: a JSON Lines file needs three columns"),
     ],
@@ -227,7 +230,7 @@ def test_errors_in_standard_input_say_so(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("f.xlsx", {}, "save the sheet as CSV"),
+        ("f.xls", {}, "save the sheet as CSV"),
         ("f.pkl", {}, "a pickle can run any code"),
         ("f.nt", {"columns": "1,2,3"}, "RDF says itself what is subject"),
         ("f.nt", {"sep": ","}, "makes no sense for .nt files"),

@@ -98,7 +98,7 @@ def test_a_name_is_not_taken_as_a_path(tmp_path, monkeypatch):
 def test_wrong_names_get_the_known_ones_and_the_nearest():
     with pytest.raises(DataError, match="unknown dataset 'kinshp'; did you mean 'kinship'") as caught:
         load_dataset("kinshp")
-    assert "known: umls, kinship, nations, fb15k-237, wn18rr" in str(caught.value)
+    assert "known: countries, umls, kinship, nations, hpo, fb15k-237, wn18rr" in str(caught.value)
     for path in ("no/such/folder", "facts.tsv"):
         with pytest.raises(DataError, match=f"^{path}: no such file or folder"):
             load_dataset(path)

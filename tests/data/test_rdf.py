@@ -117,7 +117,7 @@ def test_without_the_extra_the_message_says_how_to_get_it(tmp_path, monkeypatch)
         return original(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_pyoxigraph)
-    with pytest.raises(DataError, match=r'pip install "rnnlogic\[rdf\]"'):
+    with pytest.raises(DataError, match=r"pip install '\.\[rdf\]' in the clone"):
         load_dataset(path)
 
 

@@ -115,3 +115,21 @@ def test_half_characters_are_refused(place):
     )
     with pytest.raises(DataError, match="ends in half a character"):
         Vocab(**values)
+
+
+def test_case_accents_and_gaps_do_not_matter_where_one_name_is_meant():
+    names = ("Müller", "O'Reilly Media", "PARIS", "Paris", "q1")
+    vocab = Vocab(names, ("r",), {"q1": "Łódź"})
+    for text, name in (
+        ("muller", "Müller"),
+        ("MÜLLER", "Müller"),
+        ("o'reilly_media", "O'Reilly Media"),
+        ("lodz", "q1"),
+    ):
+        assert vocab.entities[vocab.entity_id(text)] == name
+        assert not vocab.has_entity(text)  # a new fact may still name somebody new
+    assert vocab.entity_id("Paris") == 3
+    with pytest.raises(UnknownNameError, match="it is like 'PARIS' and 'Paris'; use one of these"):
+        vocab.entity_id("paris")
+    with pytest.raises(UnknownNameError):
+        vocab.entity_id("miller")

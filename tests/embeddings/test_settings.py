@@ -1,35 +1,22 @@
-"""Settings of RotatE: packaged ones can be read, mistakes are named."""
+"""Settings of embeddings: the default ones can be read, mistakes are named."""
 
-import numpy as np
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.vocab import Vocab
-from rnnlogic.embeddings.settings import RotatESettings, override, packaged, settings_for
+from rnnlogic.embeddings.settings import ComplExSettings, RotatESettings, default_settings, override
 
 
-@pytest.mark.parametrize(
-    ("name", "facts", "expected"),
-    [("umls", 5, "umls"), ("WN18RR", 5, "wn18rr"), ("mine", 20_000, "small"), ("mine", 200_001, "large")],
-)
-def test_by_name_then_by_size(name, facts, expected):
-    none = np.zeros((0, 3), np.int32)
-    dataset = Dataset(name, Vocab(("e",), ("r",)), np.zeros((facts, 3), np.int32), none, none)
-    assert settings_for(dataset) == packaged(expected)
-
-
-def test_all_packaged_ones_can_be_read():
-    names = ("fb15k-237", "wn18rr", "kinship", "umls", "small", "medium", "large")
-    assert {packaged(name).seed for name in names} == {0}
-    with pytest.raises(UnknownNameError, match="did you mean 'umls'"):
-        packaged("ulms")
+def test_there_are_default_settings_of_every_model():
+    assert isinstance(default_settings(), RotatESettings)
+    assert isinstance(default_settings("complex"), ComplExSettings)
+    with pytest.raises(UnknownNameError, match="did you mean 'rotate'"):
+        default_settings("rotat")
 
 
 def test_changes():
-    changed = override(packaged("umls"), ["epochs=3", "patience=null", "schedule=step"])
+    changed = override(default_settings(), ["epochs=3", "patience=null", "schedule=step"])
     assert (changed.epochs, changed.patience, changed.schedule) == (3.0, None, "step")
-    assert changed.margin == packaged("umls").margin
+    assert changed.margin == default_settings().margin
 
 
 @pytest.mark.parametrize(

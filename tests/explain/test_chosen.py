@@ -10,7 +10,8 @@ from hypothesis import given
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.chosen import REASONS, choose
-from rnnlogic.explain.explain import explain
+from rnnlogic.explain.explain import Basis, explain_on
+from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.reasons import Record
 from rnnlogic.explain.records import Records
 from rnnlogic.explain.walks import comes_back, facts_of
@@ -25,8 +26,8 @@ FACTS = [(0, 1, 2), (2, 2, 1), (0, 3, 1), (0, 1, 3)]
 RULES = ["r <- u", "r <- s & t", "r <- s & s^-1 & u"]
 
 
-def told_of(confidences, weights=(1, 1, 1), rules=RULES, facts=FACTS):
-    graph = Graph.from_triples(facts, 6, 4)
+def told_of(confidences, weights=(1, 1, 1), rules=RULES, facts=FACTS, path_kind="simple"):
+    graph = Graph.from_triples(facts, 6, 4).counting(path_kind)
     scorer = RuleScorer(RuleSet.from_text(rules, NAMES), np.array(weights, float), "binary", 1)
 
     known = {
@@ -34,7 +35,7 @@ def told_of(confidences, weights=(1, 1, 1), rules=RULES, facts=FACTS):
         for place, confidence in enumerate(confidences)
     }
     records = Records(graph, scorer.rules, known)
-    return explain(graph, NAMES, scorer, 0, 0, 1, graph, records=records)
+    return explain_on(Basis(graph, NAMES, scorer, graph, None, records), Question(0, 0, 1))
 
 
 def named(told):
@@ -56,18 +57,22 @@ def test_the_shortest_rule_close_to_the_best_record_comes_first(confidences, wei
     assert named(told_of(confidences, weights)) == expected
 
 
-def test_ties_of_length_go_to_confidence_then_to_what_it_adds():
+def test_ties_of_length_go_to_confidence_and_further_reasons_add_most():
     facts = [(0, 1, 1), (0, 2, 1), (0, 3, 1)]
     rules = ["r <- s", "r <- t", "r <- u"]
     assert named(told_of((0.85, 0.9, 0.9), (5, 1, 2), rules, facts)) == [
         "r(X,Y) <- u(X,Y)",
-        "r(X,Y) <- t(X,Y)",
         "r(X,Y) <- s(X,Y)",
+        "r(X,Y) <- t(X,Y)",
+    ]
+    assert named(told_of((0.4, 0.9, 0.9), (5, 1, 2), rules, facts)) == [  # less than half as confident
+        "r(X,Y) <- u(X,Y)",
+        "r(X,Y) <- t(X,Y)",
     ]
 
 
 def test_a_detour_is_named_where_there_is_nothing_else():
-    told = told_of((0.9,), (1,), ["r <- s & s^-1 & u"])
+    told = told_of((0.9,), (1,), ["r <- s & s^-1 & u"], path_kind="walks")
     (reason,) = told.reasons
     assert comes_back(reason.path) is not None
     assert reason.share == 1
@@ -87,7 +92,8 @@ def test_reasons_speak_for_the_answer_and_rest_on_different_facts(question):
     graph, scorer, *asked = question
     rng = np.random.default_rng(0)
     known = {i: Record(1, 2, value) for i, value in enumerate(rng.uniform(0, 1, len(scorer.rules)))}
-    told = explain(graph, VOCAB, scorer, *asked, known=graph, records=Records(graph, scorer.rules, known))
+    basis = Basis(graph, VOCAB, scorer, graph, None, Records(graph, scorer.rules, known))
+    told = explain_on(basis, Question(*asked))
     gains = [one for one in told.contributions if one.contribution > 0]
     assert len(told.reasons) <= REASONS
     assert bool(told.reasons) == bool(gains)

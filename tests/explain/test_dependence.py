@@ -68,7 +68,7 @@ def test_the_fact_that_many_paths_share():
     told = told_of(facts, ["r <- s & s", "r <- t & s", "r <- s"], [1, 1, 0.5])
     assert told.hangs_on.facts == ((2, 1, 1),)
     assert told.as_dict()["hangs_on"] == {"facts": [["c", "s", "b"]], "rank": 3.5, "is_reached": False}
-    assert "This answer depends on 1 fact. Without it no rule reaches it.\n  c s b" in str(told)
+    assert "This answer depends on 1 fact. Without it no rule reaches it.\n  c has s b" in str(told)
 
 
 def test_two_facts_and_the_place_without_them():

@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.explain.explain import Rank, explain
+from rnnlogic.explain.explain import Basis, Rank, explain, explain_on
+from rnnlogic.explain.ideas import Question
+from rnnlogic.features.ground import Grounder
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.parse import parse_rule
 from tests.helpers.family import family, given_rules
 from tests.helpers.questions import ENTITIES, FEATURE, RELATIONS, VOCAB, questions
-from tests.helpers.walks import facts_of, walks
+from tests.helpers.walks import facts_of, paths
 
 
 def brute_force(graph, scorer, head, relation, tail):
@@ -23,7 +25,7 @@ def brute_force(graph, scorer, head, relation, tail):
         facts = facts_of(graph, (head, relation, tail))
     found = {}
     for rule, weight in zip(scorer.rules, scorer.weights, strict=True):
-        count = sum(walk[-1] == tail for walk in walks(facts, head, rule.body))
+        count = sum(path[-1] == tail for path in paths(facts, head, rule.body))
         if count:
             found[rule] = (count, weight * FEATURE[scorer.feature](count))
     return found
@@ -111,13 +113,13 @@ def test_text_names_rule_weight_paths_and_says_that_the_fact_was_hidden():
     head, _, tail = next(
         f for f in graph.triples().tolist() if f[1] == married and graph.has(f[2], married, f[0])
     )
-    told = model.explain(vocab.entities[head], "married", vocab.entities[tail])
+    told = model.explain(vocab.entities[head], "married", vocab.entities[tail], facts="train")
     text = "\n".join(told.lines())
     assert told.is_known
     assert "it was hidden" in text
-    assert text.startswith(f"{vocab.entities[head]} married {vocab.entities[tail]} ")
-    assert f"because   {vocab.entities[tail]} married {vocab.entities[head]}" in text
-    assert "rule  married(X,Y) <- married(Y,X) (" in text
+    assert text.startswith(f"{vocab.entities[head]} is married to {vocab.entities[tail]} ")
+    assert f"because   {vocab.entities[tail]} is married to {vocab.entities[head]}" in text
+    assert "rule    married(X,Y) <- married(Y,X)\n          symmetry, adds" in text
     assert str(told) == text
     everything = "\n".join(told.lines(everything=True))
     assert f"married({vocab.entities[head]}, {vocab.entities[tail]})" in everything
@@ -153,21 +155,54 @@ def test_the_probability_is_that_of_the_caller():
     model = fitted()
     vocab = model.dataset.vocab
     asked = [vocab.entity_id("grandpa0"), vocab.relation_id("grandparent")]
-    asked.append(vocab.entity_id(model.predict("grandpa0", "grandparent")[0].entity))
-    graph, known = model.dataset.graph("train"), model.dataset.graph("all")
-    seen = []
+    asked.append(vocab.entity_id(model.predict("grandpa0", "grandparent", facts="train")[0].entity))
+    graph = model.dataset.graph("train")
 
-    def probability(*fact):
-        seen.append(list(fact))
-        return 0.625
+    def probability(scorer, facts):
+        return np.where(facts[:, 2] == asked[2], 0.625, 0.5)
 
-    told = explain(graph, vocab, model.scorer, *asked, known, probability=probability)
-    assert seen == [asked]
+    told = explain_on(Basis(graph, vocab, model.scorer, graph, probability), Question(*asked))
     assert told.as_dict()["probability"] == told.probability == 0.625
     assert "probability 0.625, first of" in str(told)
-    plain = explain(graph, vocab, model.scorer, *asked, known)
+    plain = explain(graph, vocab, model.scorer, *asked, graph)
     assert plain.as_dict()["probability"] is None
     assert "not calibrated" in str(plain)
+
+
+@pytest.mark.parametrize("facts", ["train", "train+valid"])
+def test_the_rank_is_the_place_in_the_list_of_answers(facts):
+    model = fitted()
+    vocab, places = model.dataset.vocab, 0
+    for head, relation, _ in model.dataset.test.tolist()[:12]:
+        for one in (relation, vocab.inverse(relation)):
+            asked = vocab.entities[head], vocab.relation_name(one)
+            answers = model.predict(*asked, k=20, facts=facts)
+            for place, answer in enumerate(answers, 1):
+                told = model.explain(*asked, answer.entity, facts=facts)
+                rank = told.filtered_rank
+                assert rank.better < place <= rank.better + rank.tied
+                assert told.probability == pytest.approx(answer.probability)
+                places += 1
+            assert [a.probability for a in answers] == sorted((a.probability for a in answers), reverse=True)
+    assert places > 20
+
+
+def test_one_question_is_grounded_once(monkeypatch):
+    model, seen = fitted(), []
+    vocab = model.dataset.vocab
+    answer = model.predict("grandpa0", "grandparent", facts="train")[0].entity
+    told = model.explain("grandpa0", "grandparent", answer, facts="train")
+    ground = Grounder.ground_batch
+
+    def counted(self, batch):
+        seen.extend((batch.relation, head) for head in batch.heads.tolist())
+        return ground(self, batch)
+
+    monkeypatch.setattr(Grounder, "ground_batch", counted)
+    again = model.explain("grandpa0", "grandparent", answer, facts="train")
+    asked = vocab.relation_id("grandparent"), vocab.entity_id("grandpa0")
+    assert seen.count(asked) == 1
+    assert again.score == told.score
 
 
 @pytest.mark.parametrize(

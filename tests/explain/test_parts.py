@@ -10,8 +10,10 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explain import explain
 from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.parts import shares
+from rnnlogic.features.base import Query
 from rnnlogic.features.chains.paths import paths
-from rnnlogic.features.evidence.constants import counted, rules_behind
+from rnnlogic.features.constants.behind import counted
+from rnnlogic.features.sources import terms_of
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.features import FEATURES, of_groups
 from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
@@ -54,7 +56,7 @@ def test_the_rules_behind_an_aggregate_give_the_value_of_the_kernel(seed):
         parts = scorer.contributions(graph, *question, is_hidden)
         told = {scorer.rules[int(rule)]: value for rule, value in zip(parts.rule, parts.count, strict=True)}
         for name in AGGREGATES:
-            behind = [one.confidence for one in rules_behind(graph, name, *question, is_hidden)]
+            behind = [one.confidence for one in terms_of(graph, name, Query(*question, is_hidden))]
             noisy_or = -sum(math.log1p(-value) for value in behind)
             value = math.log1p(100 * max(behind, default=0)) if name.startswith("best") else noisy_or
             assert told.get(Feature(question.relation, name), 0) == pytest.approx(value, abs=1e-6)
@@ -83,7 +85,7 @@ def test_each_rule_gets_its_term_and_the_best_one_what_best_adds():
         scorer = RuleScorer(rules, np.array([2.0, -3.0]), "log1p", 1)
         is_hidden = graph.has(*question)
         found = shares(graph, rules, scorer.contributions(graph, *question, is_hidden), question, is_hidden)
-        behind = rules_behind(graph, AGGREGATES[1], *question, is_hidden)
+        behind = terms_of(graph, AGGREGATES[1], Query(*question, is_hidden))
         expected = {one.rule: 3 * math.log1p(-one.confidence) for one in behind}
         if behind:
             expected[behind[0].rule] += 2 * math.log1p(100 * behind[0].confidence)
@@ -129,4 +131,4 @@ def test_records_of_rules_with_constants_by_brute_force(seed):
 
 
 def rules_of(graph, name, question):
-    return [(one.support, one.holders, one.rule) for one in rules_behind(graph, name, *question)]
+    return [(one.support, one.holders, one.rule) for one in terms_of(graph, name, Query(*question, False))]

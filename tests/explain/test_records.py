@@ -2,8 +2,10 @@
 
 import numpy as np
 
-from rnnlogic.explain.records import Records, record_of, without_one
-from rnnlogic.rules.rule import Chain
+from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.records import HeldOut, Records, record_of, without_one
+from rnnlogic.rules.rule import Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.amie import amie_statistics
 from tests.helpers.family import family
@@ -25,3 +27,22 @@ def test_the_fact_asked_about_is_no_case():
     assert without_one(None) is None
     assert record_of(0, 0) is None
     assert np.isclose(record_of(10, 15).confidence, 10 / 20)
+
+
+def test_the_record_on_held_out_facts_counts_new_pairs_of_questions_that_were_held_out():
+    vocab = Vocab(tuple("abcdefg"), ("r", "s"))
+    size = vocab.num_entities, vocab.num_relations
+    train = Graph.from_triples([(0, 1, 4), (1, 1, 4), (2, 1, 4), (3, 1, 4), (0, 0, 4), (6, 1, 5)], *size)
+    truth = Graph.from_triples([(0, 0, 5), (1, 0, 4), (2, 0, 6)], *size)
+    elsewhere = Graph.from_triples([*train.triples().tolist()], *size)
+    rules = RuleSet.from_text(["r <- s"], vocab)
+    records = Records(train, rules, held_out=HeldOut(truth, elsewhere))
+    # a: r(a,e) is known already; b: right; c: wrong; d and g have no held-out fact.
+    found = records.of_held_out(rules[0])
+    assert (found.right, found.cases) == (1, 2)
+    constant = records.of_held_out(Constant(0, 1, 4, 4))
+    assert (constant.right, constant.cases) == (1, 2)
+    turned = records.of_held_out(Constant(2, 3, 4, 4, at_head=True))  # r^-1(e,Y) <- s^-1(e,Y), the same
+    assert (turned.right, turned.cases) == (1, 2)
+    assert records.of_held_out(Feature(0, "linked")) is None
+    assert Records(train, rules).of_held_out(rules[0]) is None

@@ -1,4 +1,3 @@
-import time
 from itertools import product
 
 import networkx as nx
@@ -29,6 +28,15 @@ def brute_force_walks(facts, num_entities, num_relations, head, body, tail, hidd
     return [walk for walk in walks if all(step in edges for step in zip(walk, body, walk[1:], strict=False))]
 
 
+def is_simple(walk):
+    """Whether it comes back neither to its start nor to one of the last two entities."""
+    return all(e != walk[0] and e not in walk[max(i - 1, 0) : i + 1] for i, e in enumerate(walk[1:]))
+
+
+def walk_graph(*arguments):
+    return Graph.from_triples(*arguments).counting("walks")
+
+
 @st.composite
 def questions(draw):
     num_entities, num_relations = draw(st.integers(1, 5)), draw(st.integers(1, 2))
@@ -41,10 +49,11 @@ def questions(draw):
 
 @settings(max_examples=300)
 @given(questions())
-def test_walks_equal_brute_force(question):
+@pytest.mark.parametrize("path_kind", ["walks", "simple"])
+def test_paths_equal_brute_force(path_kind, question):
     facts, num_entities, num_relations, head, body, tail, hidden = question
-    graph = Graph.from_triples(facts, num_entities, num_relations)
-    expected = brute_force_walks(*question)
+    graph = Graph.from_triples(facts, num_entities, num_relations).counting(path_kind)
+    expected = [walk for walk in brute_force_walks(*question) if path_kind == "walks" or is_simple(walk)]
     found = paths(graph, head, body, tail, limit=None, hidden=hidden)
     assert [path.entities for path in found.paths] == sorted(expected)
     assert all(path.relations == body for path in found.paths)
@@ -54,7 +63,7 @@ def test_walks_equal_brute_force(question):
 @given(questions(), st.integers(0, 5))
 def test_limit_gives_the_first_walks_and_the_full_total(question, limit):
     facts, num_entities, num_relations, head, body, tail, hidden = question
-    graph = Graph.from_triples(facts, num_entities, num_relations)
+    graph = walk_graph(facts, num_entities, num_relations)
     whole = paths(graph, head, body, tail, limit=None, hidden=hidden)
     part = paths(graph, head, Chain(0, body), tail, limit=limit, hidden=hidden)
     assert part == PathList(whole.total, whole.paths[:limit])
@@ -65,7 +74,7 @@ def test_counts_equal_powers_of_a_networkx_adjacency_matrix(seed, length):
     multigraph = nx.gnp_random_graph(30, 0.15, seed=seed, directed=True)
     multigraph.add_edges_from((node, node) for node in range(0, 30, 7))
     facts = [(h, 0, t) for h, t in multigraph.edges]
-    graph = Graph.from_triples(facts, 30, 1)
+    graph = walk_graph(facts, 30, 1)
     power = np.linalg.matrix_power(nx.to_numpy_array(multigraph, dtype=np.int64), length)
     for head, tail in [(0, 1), (7, 7), (3, 29)]:
         assert count_paths(graph, head, (0,) * length, tail) == power[head, tail]
@@ -75,7 +84,7 @@ def test_counts_equal_powers_of_a_networkx_adjacency_matrix(seed, length):
 def test_every_step_of_a_path_is_a_fact():
     rng = np.random.default_rng(0)
     facts = np.stack([rng.integers(0, 60, 2000), rng.integers(0, 3, 2000), rng.integers(0, 60, 2000)], axis=1)
-    graph = Graph.from_triples(facts, 60, 3)
+    graph = walk_graph(facts, 60, 3)
     found = paths(graph, 0, (0, 4, 2, 5, 1), 1, limit=500)
     assert len(found.paths) == 500 < found.total
     assert found.paths[0].entities[0] == 0
@@ -86,13 +95,11 @@ def test_every_step_of_a_path_is_a_fact():
 
 
 @pytest.mark.parametrize("steps", [6, 40])
-def test_astronomical_numbers_of_walks_come_back_at_once(steps):
+def test_astronomical_numbers_of_walks_are_not_walked(steps):  # that would take days
     width = 300
     complete = [(h, 0, width + t) for h in range(width) for t in range(width)]
-    graph = Graph.from_triples(complete, 2 * width, 1)
-    start = time.perf_counter()
+    graph = walk_graph(complete, 2 * width, 1)
     found = paths(graph, 0, (0, 1) * steps, width - 1, limit=3)
-    seconds = time.perf_counter() - start
     assert found.total == width ** (2 * steps - 1) > 10**12
     first = (0, *((width, 0) * steps)[:-1], width - 1)
     assert [path.entities for path in found.paths] == [
@@ -100,20 +107,19 @@ def test_astronomical_numbers_of_walks_come_back_at_once(steps):
         (*first[:-2], width + 1, width - 1),
         (*first[:-2], width + 2, width - 1),
     ]
-    assert seconds < 60  # to walk them all would take days
 
 
 def test_counts_are_exact_where_64_bits_end():
     chain = [(2 * i, 0, 2 * (i + 1) + side) for i in range(70) for side in (0, 1)]
     chain += [(2 * i + 1, 0, 2 * (i + 1) + side) for i in range(1, 70) for side in (0, 1)]
-    graph = Graph.from_triples(chain, 142, 1)
+    graph = walk_graph(chain, 142, 1)
     for length in (62, 63, 64, 65, 70):
         assert count_paths(graph, 0, (0,) * length, 2 * length) == 2 ** (length - 1)
 
 
 def test_hub_with_a_narrow_way_through():
     spokes = [(0, 0, leaf) for leaf in range(1, 50_000)]
-    graph = Graph.from_triples([*spokes, (7, 1, 50_000), (0, 1, 8)], 50_001, 2)
+    graph = walk_graph([*spokes, (7, 1, 50_000), (0, 1, 8)], 50_001, 2)
     assert paths(graph, 0, (0, 1), 50_000).paths == (Path((0, 7, 50_000), (0, 1)),)
     assert count_paths(graph, 9, (2, 0), 10) == 1
     assert count_paths(graph, 0, (0, 2), 0) == 49_999
@@ -121,7 +127,7 @@ def test_hub_with_a_narrow_way_through():
 
 
 def test_hidden_fact_is_hidden_in_both_directions():
-    graph = Graph.from_triples([(0, 0, 1), (1, 0, 2)], 3, 1)
+    graph = walk_graph([(0, 0, 1), (1, 0, 2)], 3, 1)
     assert count_paths(graph, 0, (0, 1, 0), 1) == 1
     for hidden in [(0, 0, 1), (1, 1, 0)]:
         assert paths(graph, 0, (0, 0), 2, hidden=hidden) == PathList(0, ())

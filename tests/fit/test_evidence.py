@@ -10,21 +10,20 @@ import pytest
 import rnnlogic as rl
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RuleError
-from rnnlogic.config import Config, changed, override
+from rnnlogic.config import changed, override
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.features.evidence.surest import SUREST
+from rnnlogic.features.aggregates import BEST_CHAIN
+from rnnlogic.fit.choice import preferred, regularised
 from rnnlogic.fit.compact.compact import compact_paths
 from rnnlogic.fit.compact.levels import frontier, model_at
 from rnnlogic.fit.compact.teacher import teacher_of
-from rnnlogic.fit.evidence import NO_RULES, WAYS, _axes, _name, _preferred, best_chains, chosen_config
 from rnnlogic.fit.given import NOTHING_GIVEN, Edits, edits_of
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.predictors.base import Task, predictor_class
 from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Constant, Feature, format_rule
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.family import family, family_facts, tiny_config
@@ -42,7 +41,7 @@ ON = [
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
     run = tmp_path_factory.mktemp("runs") / "run"
-    settings = override(tiny_config(), [*ON, "choice.evidence=false"])
+    settings = override(tiny_config(), ON)
     return rl.RNNLogic(settings).fit(family(), run=run), run
 
 
@@ -76,7 +75,7 @@ def test_a_network_reads_the_evidence_of_a_run(fitted, vectors, tmp_path):
     model = rl.RNNLogic(config).fit(family(), run=tmp_path / "plus", rules=str(run))
     rules = of_run.learned.rules
     chains_and_evidence = rules.filter(
-        ~(rules.have_constants | rules.are_feature(SUREST))
+        ~(rules.have_constants | rules.are_feature(BEST_CHAIN))
     )  # a network sees for itself which rules are good
     names = model.learned.predictor.pack().get("plus.encoder.named.weight")
     assert (names is None) == (vectors == "embedding")
@@ -107,98 +106,54 @@ def test_explanations_with_evidence_sum_to_the_score(fitted):
     )
 
 
-def test_the_choice_asks_how_long_bodies_may_be(tmp_path):
-    asked = ["choice.lengths=[1,2,5]", "choice.facts=20", "em.rounds=1"]
-    model = rl.RNNLogic(override(tiny_config(), asked)).fit(family(), run=tmp_path / "run")
-    records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").open()]
-    (choice,) = [record for record in records if record["stage"] == "choice"]
-    lengths = {name: int(name.split("length ")[1].split(",")[0]) for name in choice["tried"]}
-    longest = model.config.max_length
-    assert set(lengths.values()) == {1, 2, longest} - {k for k in (1, 2) if k > longest}
-    assert choice["tried"][choice["chosen"]] == max(choice["tried"].values())
-    assert model.learned.rules.lengths.max() <= lengths[choice["chosen"]]
+GRID = ["choice.decays=[[10.0,0.01],[100.0,0.01],[10.0,1.0]]", "choice.facts=20"]
 
 
-def test_the_choice_leaves_the_better_settings(tmp_path):
-    settings = override(tiny_config(), [*ON, "choice.weight_decay=true", "choice.facts=20"])
-    model = rl.RNNLogic(settings).fit(family(), run=tmp_path / "run")
+def test_regularisation_is_chosen_and_all_features_stay(tmp_path):
+    model = rl.RNNLogic(override(tiny_config(), [*ON, *GRID])).fit(family(), run=tmp_path / "run")
     records = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     (choice,) = [record for record in records if record["stage"] == "choice"]
-    tried, kept = choice["tried"], choice["chosen"].rsplit(",", 1)[0]
-    assert tried[choice["chosen"]] == max(tried.values())
-    decays = {name.rsplit(", ", 1)[1] for name in tried if name.startswith(f"{kept},")}
-    assert {"100", "10", "1"} < decays
-    assert any("evidence" in decay for decay in decays), "and less of it for named evidence"
-    assert len({name.rsplit(",", 1)[0] for name in tried}) > 3, "several kinds of evidence were tried"
-    assert ("[" in " ".join(rule.text for rule in model.rules())) == (kept != "chains")
+    assert set(choice["tried"]) == {
+        "weight decay 100, of features 100",
+        "weight decay 100, of features 1",
+        "weight decay 10, of features 10",
+        "weight decay 10, of features 0.1",
+    }
+    assert choice["facts"] == 20
+    assert choice["tried"][choice["chosen"]] > max(choice["tried"].values()) - 0.05
+    assert {rule.name for rule in model.learned.rules if isinstance(rule, Feature)} == set(FEATURES)
 
 
-def chosen(task, rank=None):
-    """What a task's validation facts choose."""
-    rank = np.zeros(len(task.rules)) if rank is None else rank
-    return chosen_config(
-        task, predictor_class(task.config.variant), Banned((), task.dataset.vocab), NO_RULES, rank
+def task_of(model, data, budget=UNLIMITED, seen=None):
+    def show(stage, done, total, note=""):
+        if seen is not None:
+            seen.append((stage, done, total))
+
+    return Task(
+        data, model.learned.rules, override(tiny_config(), [*ON, *GRID]), 1, progress=show, budget=budget
     )
 
 
-def test_rules_with_constants_are_tried_without_their_summary_first():
-    wanted = {"evidence": {"negative_evidence": "learned", "constants": True, "prior": True}}
-    choice = {"evidence": True, "confidence": False, "weight_decay": False, "rules": (), "lengths": ()}
-    for number, first in (
-        (5, {"negative_evidence", "constant_rules", "prior"}),
-        (0, {"negative_evidence", "constants", "prior"}),
-    ):
-        config = changed(Config(), wanted | {"choice": choice})
-        config = changed(config, {"evidence": {"constant_rules": number}})
-        (axis,) = _axes(config)
-        kinds = [changed(config, values).evidence.switches for values in axis]
-        assert kinds[0] == first
-        assert kinds[-1] == set()
-        assert not any({"constants", "constant_rules"} <= one for one in kinds)
+def test_the_choice_tells_how_far_it_is(fitted):
+    seen = []
+    regularised(task_of(fitted[0], fitted[0].dataset, seen=seen), predictor_class("rnnlogic"))
+    assert seen[0] == ("choice", 0, seen[0][2])
+    assert [done for _, done, _ in seen[1:-1]] == list(range(1, seen[0][2] + 1))
 
 
-def test_fewer_rules_are_chosen_where_they_are_better(fitted):
-    model, _ = fitted
-    data, notes = model.dataset, []
-    settings = ["choice.rules=[1.0,0.2]", "final.rules=10", "choice.facts=20"]
-    config = override(tiny_config(), settings)
-    rules = model.learned.rules.filter(~model.learned.rules.are_features)
-    task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
-    rank = -np.arange(len(rules), dtype=float)
-    rank[-1] = np.nan  # pinned
-    best = chosen(task, rank)
-    (tried,) = [figures["tried"] for figures in notes]
-    assert set(tried) == {"chains, 10 rules, 100", "chains, 2 rules, 100"}
-    assert tried[f"chains, {best.final.rules} rules, 100"] == max(tried.values())
-    few = best_chains(rules, rank, override(config, ["final.rules=2"]))
-    assert len(rules) - 1 in few
-    assert np.bincount(rules.heads[few]).max() <= 3
-    assert set(few[:2]) == set(rules.by_head(int(rules.heads[0]))[:2])
-
-
-def test_weights_by_confidence_are_chosen_where_they_are_better(fitted):
-    model, _ = fitted
-    data, notes = model.dataset, []
-    config = override(tiny_config(), ["choice.confidence=true", "choice.facts=20"])
-    rules = model.learned.rules.filter(~model.learned.rules.are_features)
-    task = Task(data, rules, config, 1, note=lambda *_, **figures: notes.append(figures))
-    best = chosen(task)
-    (tried,) = [figures["tried"] for figures in notes]
-    assert set(tried) == {f"chains, 100{way}" for way in WAYS.values()}
-    assert tried[f"chains, 100{WAYS[best.predictor.by_confidence]}"] >= tried["chains, 100"]
-
-
-@pytest.mark.parametrize("is_late", [False, True])
-def test_only_chains_are_used_where_validation_facts_cannot_tell(fitted, is_late):
-    model, _ = fitted
-    data, config = model.dataset, override(tiny_config(), ON)
-    if not is_late:
-        data = replace(data, valid=data.valid[:0])
+def test_without_time_to_choose_the_settings_stay_and_so_do_all_features(fitted):
     cuts = []
-    budget = Budget(0.0, lambda *cut: cuts.append(cut)) if is_late else UNLIMITED
-    task = Task(data, model.learned.rules, config, 1, budget=budget)
-    assert not chosen(task).evidence.switches
-    assert [stage for stage, _ in cuts] == ["choice"] * is_late
+    task = task_of(fitted[0], fitted[0].dataset, Budget(0.0, lambda *cut: cuts.append(cut)))
+    chosen, figures = regularised(task, predictor_class("rnnlogic"))
+    assert chosen == {"weight_decay": 100.0, "evidence_decay": 1.0}
+    assert not figures
+    assert [stage for stage, _ in cuts] == ["choice"]
+
+
+def test_without_validation_facts_a_fit_has_all_features(fitted):
+    data = replace(fitted[0].dataset, valid=fitted[0].dataset.valid[:0])
+    model = rl.RNNLogic(override(tiny_config(), [*ON, *GRID])).fit(data)
+    assert {rule.name for rule in model.learned.rules if isinstance(rule, Feature)} == set(FEATURES)
 
 
 def test_compact_models_keep_evidence_and_answer_as_they_were_judged(fitted):
@@ -251,7 +206,7 @@ def test_what_the_most_trusted_rule_adds_is_shown_with_that_rule(fitted):
         one = model.explain(vocab.entities[h], vocab.relations[r], vocab.entities[t])
         if one.contributions:
             assert math.fsum(rule.contribution for rule in one.contributions) == pytest.approx(one.score)
-        assert not any(rule.chain == Feature(r, SUREST) for rule in one.contributions)
+        assert not any(rule.chain == Feature(r, BEST_CHAIN) for rule in one.contributions)
         told = [rule for rule in one.contributions if any("most trusted" in line for line in rule.because)]
         chains = [rule.chain for rule in one.contributions if rule.chain in rules]
         trust = {chain: rules.trust[rules.index(chain)] for chain in chains}
@@ -309,9 +264,7 @@ def test_rules_with_constants_can_be_pinned_and_banned():
 
 
 @pytest.mark.parametrize(("gain", "taken"), [(0.001, 0), (0.2, 1), (-0.2, 0)])
-def test_the_preferred_way_is_kept_unless_another_is_better_by_more_than_chance(gain, taken):
-    options = [override(tiny_config(), [f"predictor.weight_decay={decay}"]) for decay in (100, 10)]
+def test_the_first_option_is_kept_unless_another_is_better_by_more_than_chance(gain, taken):
     noise = np.random.default_rng(0).normal(scale=0.3, size=(2, 100))
     noise -= noise.mean(axis=1, keepdims=True)
-    tried = {_name(one): 0.5 + gain * i + noise[i] for i, one in enumerate(options)}
-    assert _preferred(options, tried) is options[taken]
+    assert preferred(noise + gain * np.arange(2)[:, None]) == taken

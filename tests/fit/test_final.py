@@ -8,7 +8,7 @@ from rnnlogic.fit.final import pooled_rules
 from rnnlogic.fit.learn import learn
 from rnnlogic.fit.result import MemoryStore
 from rnnlogic.rules.rule import Chain
-from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
+from rnnlogic.rules.ruleset import RuleSet, pack_rules
 from tests.helpers.family import family, tiny_config
 
 
@@ -29,19 +29,6 @@ def test_a_fit_uses_the_pool():
     learned = learn(family(), config, store, lambda *_: None)
     assert set(learned.predictor.rules) == set(pooled_rules(store, 5))
     assert max(np.bincount(learned.predictor.rules.heads)) <= 5 * config.em.rounds
-
-
-def test_short_rules_come_along_where_the_length_is_a_choice():
-    asked = {"choice": {"lengths": [1]}, "final": {"rules": 3}, "compact": {"enabled": False}}
-    stores = MemoryStore(), MemoryStore()
-    for store, config in zip(stores, (tiny_config(), changed(tiny_config(), asked)), strict=True):
-        learn(family(), changed(config, {"final": {"rules": 3}}), store, lambda *_: None)
-    few, more = (unpack_rules(store.load("rules")) for store in stores)
-    assert more[: len(few)] == few
-    added = more[len(few) :]
-    assert len(added) > 0
-    assert set(added.lengths.tolist()) == {1}
-    assert (np.bincount(added.heads) <= 3).all()
 
 
 def test_fewer_rules_are_generated_where_mining_found_few():

@@ -74,7 +74,7 @@ def test_without_generating_exactly_the_given_rules_are_weighed():
     learned, store = fit(changed(generate=False), given)
     expected = RuleSet.from_text(given, DATA.vocab)
     assert learned.rules == expected
-    assert set(store.stages) == {"full"}
+    assert set(store.stages) == {"statistics", "full"}
     assert np.isnan(learned.log_prior).all()
     np.testing.assert_array_equal(learned.weights, RuleScorer.fit(Task(DATA, expected, CONFIG, 1)).weights)
     assert learned.weights[1] > 0 > learned.weights[2]

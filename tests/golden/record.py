@@ -19,14 +19,20 @@ DATASETS = ("umls", "kinship")
 VARIANTS = ("rnnlogic", "rnnlogic-emb", "plus", "plus-emb")
 ASKED = 40  # test queries whose answers are kept
 SETTINGS = {
+    "path_kind": "walks",
     "em": {"rounds": 2, "rules": 40, "selected": 20, "queries_per_relation": 40, "predictor_steps": 6},
     "final": {"rules": 60},
     "generator": {"embedding_size": 32, "hidden_size": 32, "pretrain_steps": 40, "tune_steps": 20},
     "mine": {"fanout": 15, "facts_per_relation": 60, "queries_per_relation": 40, "candidates": 300},
-    "predictor": {"feature": "log1p", "weight_decay": 10.0, "steps": 12, "queries_per_relation": 200},
+    "predictor": {
+        "feature": "log1p",
+        "weight_decay": 10.0,
+        "steps": 12,
+        "queries_per_relation": 200,
+        "sign_lift": None,  # as when these were recorded
+    },
     "compact": {"enabled": False},
     "evidence": {"negative_evidence": "off", "constants": False, "prior": False},
-    "choice": {"evidence": False, "weight_decay": False},
     "paths": {"per_relation_eta": False},  # as when these were recorded
     "plus": {"epochs": 2, "dim": 8, "hidden": 16, "queries_per_relation": 60, "keep": 40},
 }
@@ -61,8 +67,8 @@ def results(name: str, variant: str) -> dict[str, object]:
     return {
         "rules": len(rules),
         "first": [list(rule) for rule in rules[:3]],
-        "rules_and_weights": _digest(rules),
-        "answers": _digest(answers),
+        "rules_and_weights": digest(rules),
+        "answers": digest(answers),
         "test": {side: report[side]["expected"] for side in ("both", "tail", "head")},
     }
 
@@ -73,7 +79,7 @@ def machine() -> str:
     return f"torch {torch.__version__}, numpy {np.__version__}, {capability}"
 
 
-def _digest(values: object) -> str:
+def digest(values: object) -> str:
     """Every bit counts: floats are written in full."""
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()
 

@@ -1,21 +1,30 @@
-"""Small fits of all predictors give the results that were recorded before the code moved (see record.py)."""
+"""Small fits of all predictors give the results that were recorded: see record.py and defaults.py."""
 
 import json
 
 import pytest
 
-from tests.golden.record import DATASETS, FILE, VARIANTS, machine, results
+from tests.golden import defaults, record
+from tests.golden.record import DATASETS, VARIANTS, machine
 
-RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
+RECORDED, DEFAULTS = (json.loads(module.FILE.read_text(encoding="utf-8")) for module in (record, defaults))
+
+
+def require_same(found, recorded, case):
+    found, expected = json.loads(json.dumps(found)), recorded["results"][case]
+    if machine() == recorded["machine"]:
+        assert found == expected  # to the last bit
+    assert found["rules"] == expected["rules"]
+    for side, metrics in expected["test"].items():
+        assert found["test"][side] == pytest.approx(metrics, rel=0.02), "another processor rounds otherwise"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("name", DATASETS)
 def test_results_are_those_recorded(name, variant):
-    found = json.loads(json.dumps(results(name, variant)))
-    expected = RECORDED["results"][f"{name} {variant}"]
-    if machine() == RECORDED["machine"]:
-        assert found == expected  # to the last bit
-    assert found["rules"] == expected["rules"]
-    for side, metrics in expected["test"].items():
-        assert found["test"][side] == pytest.approx(metrics, rel=0.02), "another processor rounds otherwise"
+    require_same(record.results(name, variant), RECORDED, f"{name} {variant}")
+
+
+@pytest.mark.parametrize(("name", "variant", "settings"), defaults.CASES)
+def test_default_fits_give_what_was_recorded(name, variant, settings):
+    require_same(defaults.results(name, variant, settings), DEFAULTS, f"{name} {variant}")

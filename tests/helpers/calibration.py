@@ -40,7 +40,7 @@ def random_level(seed: int, num_relations: int) -> Level:
         random_model(seed, len(FEATURES), 2 * num_relations),
         random_model(seed + 1, WIDTH, num_relations),
     )
-    return Level("train", Basis("validation facts", 9, False), 8, 7, *models, 0.01, Reliability(()))
+    return Level("train", Basis("validation facts", 9, "counted"), 8, 7, *models, 0.01, Reliability(()))
 
 
 def value(model: ProbabilityModel, features: list[float], relation: int) -> float:

@@ -65,7 +65,7 @@ def run_cypher(program, facts, vocab):
     return found
 
 
-TERM = re.compile(r"'(?>\\x[0-9a-f]+\\|\\.|[^'\\])*+'|\w+")
+TERM = re.compile(r"'(?>\\x[0-9a-f]+\\|\\.|[^'\\])*+'|\w+|\\==")
 UNESCAPED = {"n": "\n", "t": "\t", "\\": "\\", "'": "'"}
 
 
@@ -87,8 +87,13 @@ def run_prolog(program, facts, vocab):
     for line in program.split("\n"):
         if line.startswith("rule("):
             _, number, *terms = terms_of(line)
-            answer, goals = terms[:3], [terms[i + 1 : i + 4] for i in range(3, len(terms), 4)]
+            answer, body = terms[:3], terms[3:]
+            end = body.index("\\==") - 1 if "\\==" in body else len(body)
+            goals = [body[i + 1 : i + 4] for i in range(0, end, 4)]
+            unequal = [(body[i], body[i + 2]) for i in range(end, len(body), 3)]
             for solution in solutions(goals, known, {}):
+                if any(solution[a] == solution[b] for a, b in unequal):
+                    continue
                 key = (int(number), *(unquoted(solution.get(term, term)) for term in answer))
                 found[key] = found.get(key, 0) + 1
     return found

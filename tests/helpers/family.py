@@ -44,10 +44,7 @@ TINY = {
     "evidence.surest": "false",
     "evidence.constants": "false",
     "evidence.prior": "false",
-    "choice.rules": "[]",
-    "choice.lengths": "[]",
-    "choice.confidence": "false",
-    "choice.weight_decay": "false",
+    "choice.decays": "[]",
 }
 
 

@@ -25,6 +25,15 @@ def walks(facts, head, body):
     return found
 
 
+def paths(facts, head, body):
+    """The walks that come back neither to X nor to one of their last two entities."""
+    return [
+        walk
+        for walk in walks(facts, head, body)
+        if all(e != walk[0] and e not in walk[max(i - 1, 0) : i + 1] for i, e in enumerate(walk[1:]))
+    ]
+
+
 def matrix_counts(graph, head, body, hidden_fact=None):
     """Walk counts [E] by sparse matrix products."""
     row = sparse.csr_array(([1], ([0], [head])), shape=(1, graph.num_entities), dtype=np.int64)
@@ -38,14 +47,14 @@ def matrix_counts(graph, head, body, hidden_fact=None):
 
 
 def expected_counts(case):
-    """{(query, entity, rule): count} for every query by listing walks."""
+    """{(query, entity, rule): count} for every query by listing paths."""
     result = {}
     for q, (head, relation, hidden) in enumerate(case.queries):
         facts = facts_of(case.graph, (head, relation, hidden) if hidden >= 0 else None)
         for i, rule in enumerate(case.rules):
             if rule.head == relation:
-                for walk in walks(facts, head, rule.body):
-                    key = (q, walk[-1], i)
+                for path in paths(facts, head, rule.body):
+                    key = (q, path[-1], i)
                     result[key] = result.get(key, 0) + 1
     return result
 

@@ -7,7 +7,6 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,9 @@ from mcp import Client, StdioServerParameters
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.mcp.server import CARD, make_server, serve_http
 from rnnlogic.mcp.tools import Tools
+from tests.helpers.waiting import PATIENCE, wait_until
 
-NAMES = ["describe_graph", "find_entity", "neighbours", "predict", "explain", "rules", "complete"]
+NAMES = ["describe_graph", "find_entity", "neighbours", "predict", "explain", "rules", "complete", "review"]
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(rnnlogic.__file__).parents[1])}
 
 
@@ -31,7 +31,7 @@ async def conversation(client) -> None:
     """What an agent would do; fails where an answer is not what it should be."""
     listed = (await client.list_tools()).tools
     assert [tool.name for tool in listed] == NAMES
-    assert all(tool.annotations.read_only_hint for tool in listed)
+    assert [tool.name for tool in listed if not tool.annotations.read_only_hint] == ["review"]
     assert "never as instructions" in client.instructions
     found = await client.call_tool("predict", {"relation": "parent", "head": "grandpa1", "limit": 2})
     assert not found.is_error
@@ -55,7 +55,7 @@ def test_over_standard_input_and_output_which_holds_the_protocol_only(run_folder
     server = StdioServerParameters(command="sh", args=["-c", watched], env=ENVIRONMENT)
 
     async def talk() -> None:
-        async with Client(server, read_timeout_seconds=60) as client:
+        async with Client(server, read_timeout_seconds=PATIENCE) as client:
             await conversation(client)
 
     asyncio.run(talk())
@@ -70,7 +70,7 @@ def test_over_http(run_folder):
         port = free.getsockname()[1]
 
     async def talk() -> None:
-        async with Client(f"http://127.0.0.1:{port}/mcp", read_timeout_seconds=60) as client:
+        async with Client(f"http://127.0.0.1:{port}/mcp", read_timeout_seconds=PATIENCE) as client:
             await conversation(client)
 
     server = subprocess.Popen(
@@ -84,19 +84,17 @@ def test_over_http(run_folder):
         asyncio.run(talk())
     finally:
         server.terminate()
-        out, _ = server.communicate(timeout=20)
+        out, _ = server.communicate(timeout=PATIENCE)
     assert out == b""
 
 
 def wait_for(port: int, server: subprocess.Popen) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
+    def is_up() -> bool:
         assert server.poll() is None, "the server ended"
         with socket.socket() as attempt:
-            if attempt.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.1)
-    raise AssertionError("the server did not come up")
+            return attempt.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_until(is_up, "the server comes up")
 
 
 def test_only_this_machine_is_served(model):

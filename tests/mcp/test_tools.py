@@ -115,10 +115,10 @@ def test_a_comparison_tells_of_both(tools):
 def test_rules_come_with_sentences_and_how_many_there_are(tools):
     told = tools.rules("parent", limit=1)
     assert told["rules"][0]["rule"] == "parent(X,Y) <- married(X,Z) & parent(Z,Y)"
-    assert told["rules"][0]["sentence"] == "X parent Y if X married Z and Z parent Y"
+    assert told["rules"][0]["sentence"] == "X parent Y if X is married to A and A parent Y"
     assert told["more"] == 1
-    weights = [rule["weight"] for rule in tools.rules()["rules"]]
-    assert weights == sorted(weights, reverse=True)
+    decided = [rule["decided"] for rule in tools.rules()["rules"]]
+    assert decided == sorted(decided, reverse=True)
 
 
 def test_missing_facts_are_those_of_the_model(tools, model):
@@ -161,3 +161,18 @@ def texts(value):
         return [value]
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else []
     return [text for one in inner for text in texts(one)]
+
+
+def test_decisions_of_agents_count_at_once(model):
+    """On a copy, as the model is shared."""
+    tools = Tools(RNNLogic()._take(model.dataset, model.config, model.learned), evidence="train")
+    fact = tools.complete(limit=1, min_probability=0)["facts"][0]
+    names = fact["head"], fact["relation"], fact["tail"]
+    made = tools.review(*names, "reject", "the user says so")["decision"]
+    assert (made["verdict"], made["by"]) == ("reject", "agent")
+    asked = {"relation": fact["relation"], "head": fact["head"], "limit": 50}
+    assert fact["tail"] not in [one["entity"] for one in tools.predict(**asked)["answers"]]
+    assert tools.review(*names, "undo")["undone"]["comment"] == "the user says so"
+    assert fact["tail"] in [one["entity"] for one in tools.predict(**asked)["answers"]]
+    tools.review(*names, "accept", by="Ada")
+    assert list(names) in tools.neighbours(fact["head"], fact["relation"], limit=50)["facts"]

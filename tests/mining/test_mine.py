@@ -76,7 +76,7 @@ app(["mine", sys.argv[1], "-o", sys.argv[2], "--top", "3", "--max-length", "2"],
 """
 PATHRANK = """
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.studies.baselines.pathrank import PathRankSettings, fit_pathrank
+from paper.baselines.pathrank import PathRankSettings, fit_pathrank
 scorer = fit_pathrank(load_dataset(sys.argv[1]), PathRankSettings(rules=5, steps=3))
 open(sys.argv[2], "w").write(f"{len(scorer.rules)} rules")
 """

@@ -127,9 +127,9 @@ def test_loops_same_columns_and_long_names_are_drawn():
 def test_answers_and_rules_are_tables():
     dataset = family()
     model = RNNLogic({})._take(dataset, RNNLogic({}).config, given_rules(dataset))
-    answers, rules = model.predict("grandpa0", "grandparent"), model.rules("parent")
+    answers, rules = model.predict("grandpa0", "grandparent", facts="train"), model.rules("parent")
     assert isinstance(answers, list)
-    for rows in (answers, rules, model.predict_many([("grandpa0", "grandparent")])[0]):
+    for rows in (answers, rules, model.predict_many([("grandpa0", "grandparent")], facts="train")[0]):
         found = checked(rows._repr_html_())
         assert found.tags.count("tr") == len(rows) + 1
         assert set(rows[0].as_dict()) <= set(found.text)

@@ -77,7 +77,7 @@ def test_an_embedding_in_memory_is_kept_in_the_run(run):
 
 def test_without_one_it_is_trained_and_not_trained_again(run, monkeypatch):
     quick = RotatESettings(dim=4, epochs=1, batch_size=64, negatives=8)
-    monkeypatch.setattr("rnnlogic.runs.embedding.settings_for", lambda dataset: quick)
+    monkeypatch.setattr("rnnlogic.runs.embedding.default_settings", lambda: quick)
     seen = []
     first = obtain(None, run, seen=seen)
     assert {stage for stage, *_ in seen} == {"embedding"}

@@ -7,7 +7,8 @@ import pytest
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.fit.preliminary import STAGE, with_first_rules
+from rnnlogic.fit.preliminary import with_first_rules
+from rnnlogic.fit.stages import PRELIMINARY as STAGE
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet, pack_rules

@@ -13,6 +13,7 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from rnnlogic.serve.schemas import LIMITS
 from tests.helpers.site import HEBREW, HTML, LONG, RENAMED, SLASH
+from tests.helpers.waiting import PATIENCE
 
 QUESTIONS = [("grandpa1", "parent"), (HTML, "grandparent"), (SLASH, "parent^-1"), ("child1_0", "married")]
 
@@ -43,6 +44,27 @@ def test_runs_and_relations(client):
     assert {one["name"] for one in relations} == {"married", "parent", "grandparent"}
     assert all(one["validation"]["both"]["mrr"] > 0 for one in relations)
     assert [one["name"] for one in client.get("/v1/relations?query=grand").json()] == ["grandparent"]
+
+
+@pytest.mark.parametrize("facts", ["facts", "evidence"])
+def test_a_batch_marks_questions_that_cannot_be_asked_and_answers_the_others(client, facts):
+    good = {"head": "grandpa1", "relation": "parent"}
+    wrong = [
+        ({"head": "grandpa11", "relation": "parent"}, "did you mean 'grandpa1'"),
+        ({"head": "grandpa1", "relation": "parents"}, "did you mean 'parent'"),
+        ({"tail": "nobody at all", "relation": "parent"}, "unknown entity 'nobody at all'"),
+        ({"relation": "parent"}, "either head or tail"),
+    ]
+    questions = [good, *(one for one, _ in wrong), good]
+    found = client.post("/v1/predict", json={"questions": questions, facts: "train"})
+    assert found.status_code == 200
+    first, *marked, last = found.json()["results"]
+    assert first == last
+    assert first["answers"]
+    assert "problem" not in first
+    for row, (_, message) in zip(marked, wrong, strict=True):
+        assert message in row["problem"]
+        assert row["answers"] == []
 
 
 @pytest.mark.parametrize("name", RENAMED.values())
@@ -121,7 +143,7 @@ def test_complete_streams_lines(client, app):
         ("/v1/predict?head=grandpa1&relation=parents", 404, "did you mean 'parent'"),
         ("/v1/predict?relation=parent", 422, "either head or tail"),
         ("/v1/predict?head=grandpa1&relation=parent&k=101", 422, "k: "),
-        ("/v1/predict?head=grandpa1&relation=parent&evidence=none", 422, "evidence: "),
+        ("/v1/predict?head=grandpa1&relation=parent&facts=none", 422, "facts: "),
         ("/v1/complete?relation=parent%5E-1", 422, "leave out ^-1"),
         ("/v1/rules?run=other", 404, "no run is called 'other'"),
         ("/v1/nothing", 404, "Not Found"),
@@ -171,7 +193,7 @@ def test_many_at_once_get_what_one_gets(server):
         for relation in ("parent", "grandparent", "married")
         for evidence in ("train", "all")
     ]
-    with httpx.Client(base_url=server.address, timeout=60) as one:
+    with httpx.Client(base_url=server.address, timeout=PATIENCE) as one:
 
         def ask(params):
             predicted = one.get("/v1/predict", params=params).json()

@@ -11,6 +11,7 @@ from rnnlogic.base.executor import map_ordered
 from rnnlogic.serve.app import make_app
 from rnnlogic.serve.limits import Deadline, Desk, Limits
 from rnnlogic.serve.problems import ProblemError
+from tests.helpers.waiting import PATIENCE
 
 
 def test_dear_requests_are_refused(run_folder):
@@ -19,7 +20,7 @@ def test_dear_requests_are_refused(run_folder):
     for path in ("/v1/predict?head=grandpa1&relation=grandparent", "/v1/complete"):
         answer = client.get(path)
         assert answer.status_code == 422
-        assert "too dear" in answer.json()["detail"]
+        assert "too expensive" in answer.json()["detail"]
 
 
 def test_time_is_limited_and_the_queue_too():
@@ -29,6 +30,7 @@ def test_time_is_limited_and_the_queue_too():
         desk = Desk(Limits(seconds=0.05, waiting=1), threads=1)
         with pytest.raises(ProblemError) as late:
             await desk.run(release.wait)
+        desk.limits = Limits(seconds=PATIENCE, waiting=1)
         waiting = asyncio.create_task(desk.run(release.wait))
         await asyncio.sleep(0.01)
         with pytest.raises(ProblemError) as full:

@@ -1,16 +1,21 @@
 """The explorer in a real browser: every view, by mouse and keys, with names that hurt, and after a kill."""
 
-import re
+import json
 import shutil
 from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
+from rnnlogic.data.graph import Graph
+from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.rules.rule import mirrored
+from rnnlogic.rules.rule import Chain, Feature, mirrored
+from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.serve.views import rule_page
+from rnnlogic.statistics.examples import rule_examples
 from tests.helpers.site import HEBREW, HTML, LONG, SLASH, Server
+from tests.helpers.waiting import PATIENCE
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PHONE = {"width": 390, "height": 844}
@@ -22,7 +27,7 @@ def page(server):
     if CHROMIUM is None:
         pytest.skip("needs Debian's chromium: apt-get install chromium")
     # A click returns before the next page is there: what follows one is expected, not read at once.
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=1000 * PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         made = browser.new_context(
@@ -192,20 +197,32 @@ def test_examples_of_a_rule_with_constants(app):
     run = app.state.runs["family"]
     rule = parse_rule("grandparent(X,grandchild3_0) <- married(X,Z)", run.vocab)
     found = rule_page(run, rule)
-    assert {one["tail"] for kind in found.values() for one in kind} == {"grandchild3_0"}
+    assert {one["tail"] for kind in ("right", "wrong") for one in found[kind]} == {"grandchild3_0"}
     turned = rule_page(run, mirrored(rule, run.vocab.num_relations))
-    assert {one["head"] for kind in turned.values() for one in kind} == {"grandchild3_0"}
+    assert {one["head"] for kind in ("right", "wrong") for one in turned[kind]} == {"grandchild3_0"}
+
+
+def test_examples_of_features_are_pairs_without_paths():
+    graph = Graph.from_triples([(0, 0, 1), (0, 1, 1), (2, 1, 1), (1, 0, 2), (3, 1, 2)], 4, 2)
+    rules = RuleSet.from_rules([Chain(0, (1,)), *(Feature(0, name) for name in FEATURES)])
+    for rule in list(rules)[1:]:
+        found = rule_examples(graph, graph, rule, among=rules)
+        assert all(path.relations == () and len(path.entities) == 2 for path in (*found.right, *found.wrong))
+        wrong = [path.entities for path in found.wrong]
+        if rule.name == "linked":
+            assert [path.entities for path in found.right] == [(0, 1)]
+        assert ((2, 1) in wrong) == (rule.name in ("reversed", "linked", "seen", "frequency", "degree"))
 
 
 def test_a_review_survives_a_kill(page, run_folder):
-    file = run_folder.with_name("family.review.tsv")
+    file = run_folder.with_name("family.decisions.jsonl")
     first = Server(str(run_folder))
     try:
         page.goto("about:blank")
         page.problems.clear()
         page.goto(f"{first.address}{address('review')}")
         assert page.locator("[data-queue] > li").count() > 3
-        for key, verdict in (("a", "accept"), ("r", "reject"), ("s", "skip")):
+        for key, verdict in (("a", "accept"), ("r", "reject"), ("s", "unsure")):
             place = page.locator("li.current")
             handle = place.element_handle()
             page.keyboard.press(key)
@@ -216,15 +233,15 @@ def test_a_review_survives_a_kill(page, run_folder):
         # The kill may cut off an answer that was under way: the browser complains, and rightly.
         page.goto("about:blank")
         page.problems[:] = [p for p in page.problems if "Failed to load resource: net::" not in p]
-        kept = file.read_text(encoding="utf-8").splitlines()[1:]
-        assert [line.split("\t")[0] for line in kept] == ["accept", "reject", "skip"]
+        kept = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        assert [line["verdict"] for line in kept] == ["accept", "reject", "unsure"]
         second = Server(str(run_folder))
         try:
             page.goto(f"{second.address}{address('review')}")
             decided = page.locator("[data-queue] > li").evaluate_all(
                 "all => all.map(i => i.dataset.decision)"
             )
-            assert sorted(filter(None, decided)) == ["accept", "reject", "skip"]
+            assert sorted(filter(None, decided)) == ["accept", "reject", "unsure"]
             assert decided[0] == ""
             with page.expect_download() as waited:
                 page.locator("a[download]").first.click()
@@ -232,7 +249,7 @@ def test_a_review_survives_a_kill(page, run_folder):
             assert len(exported) == 2
             page.locator("li[data-decision=accept] button[value=undo]").click()
             expect(page.locator("li[data-decision=accept]")).to_have_count(0)
-            assert not re.search("^accept", file.read_text(encoding="utf-8"), re.MULTILINE)
+            assert json.loads(file.read_text(encoding="utf-8").splitlines()[-1])["verdict"] == "undo"
         finally:
             second.kill()
     finally:
@@ -254,3 +271,24 @@ def test_pages_work_without_a_browser(client):
         answer = client.get(address("entity", name=text)).text
         assert "<script>document" not in answer
         assert "<img" not in answer
+
+
+def test_a_decision_on_the_page_of_a_fact_is_undone_by_a_key(page, server, run_folder):
+    file = run_folder.with_name("family.decisions.jsonl")
+    try:
+        fact = {"head": "grandpa1", "relation": "married", "tail": "child1_0"}
+        page.goto(address("why", **fact))
+        page.locator("[name=comment]").fill("they are not")
+        page.locator("button[value=reject]").click()
+        expect(page.locator("[data-decision=reject] .verdict")).to_be_visible()
+        page.goto(address("question", head=fact["head"], relation=fact["relation"]))
+        assert page.locator("[data-answers] > li input[name=tail][value=child1_0]").count() == 0
+        page.keyboard.press("?")
+        expect(page.locator("[data-keys]")).to_have_attribute("open", "")
+        page.keyboard.press("u")
+        page.wait_for_function("() => performance.getEntriesByType('navigation')[0].type === 'reload'")
+        made = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        assert [one["verdict"] for one in made] == ["reject", "undo"]
+        assert made[0]["comment"] == "they are not"
+    finally:
+        file.unlink(missing_ok=True)

@@ -5,7 +5,6 @@ import shutil
 import signal
 import socket
 import threading
-import time
 
 import pytest
 import uvicorn
@@ -17,8 +16,7 @@ from rnnlogic.serve.limits import Limits
 from rnnlogic.serve.patience import PatientProtocol
 from rnnlogic.serve.runs import load_runs
 from tests.helpers.site import Server
-
-LONG = 120  # seconds; nothing here takes as long, on any machine
+from tests.helpers.waiting import PATIENCE, wait_until
 
 
 class Hasty(PatientProtocol):
@@ -35,18 +33,16 @@ async def echoing(scope, receive, send):
     await send({"type": "http.response.body", "body": body})
 
 
-@pytest.fixture
-def address():
-    config = uvicorn.Config(echoing, port=0, http=Hasty, lifespan="off", log_level="critical")
+@pytest.fixture(params=[Hasty])
+def address(request):
+    config = uvicorn.Config(echoing, port=0, http=request.param, lifespan="off", log_level="critical")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
-    end = time.monotonic() + LONG
-    while not server.started and time.monotonic() < end:
-        time.sleep(0.01)
+    wait_until(lambda: server.started, "the server starts")
     yield server.servers[0].sockets[0].getsockname()
     server.should_exit = True
-    thread.join(LONG)
+    thread.join(PATIENCE)
 
 
 @pytest.mark.parametrize(
@@ -54,15 +50,16 @@ def address():
     [b"", b"GET / HTT", b"GET / HTTP/1.1\r\nHost: x\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"],
 )
 def test_half_a_request_is_not_waited_for(address, half):
-    with socket.create_connection(address, timeout=LONG) as client:
+    with socket.create_connection(address, timeout=PATIENCE) as client:
         client.sendall(half)
         assert b"200 OK" not in client.recv(1000)
         while client.recv(1000):
             pass  # until it is closed
 
 
+@pytest.mark.parametrize("address", [PatientProtocol], indirect=True)
 def test_a_whole_request_is_answered(address):
-    with socket.create_connection(address, timeout=LONG) as client:
+    with socket.create_connection(address, timeout=PATIENCE) as client:
         client.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc")
         answer = b""
         while part := client.recv(1000):
@@ -96,4 +93,4 @@ def test_what_is_wrong_ahead_of_requests_is_one_line(caplog):
 def test_sigterm_ends_it_with_its_own_exit_code(run_folder):
     server = Server(str(run_folder))
     server.process.send_signal(signal.SIGTERM)
-    assert server.process.wait(LONG) == 128 + signal.SIGTERM
+    assert server.process.wait(PATIENCE) == 128 + signal.SIGTERM

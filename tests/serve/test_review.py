@@ -1,69 +1,108 @@
-"""Decisions: on disk before they are confirmed, whatever names hold."""
+"""Decisions over HTTP: everything that the server answers knows of them at once."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from rnnlogic.runs.files import RunError
-from rnnlogic.serve.review import Decision, Review, review_path
-from tests.helpers.names import NAMES, UNRULY
+from rnnlogic.complete.complete import NewFact
+from rnnlogic.data.dataset import load_dataset
+from rnnlogic.review.decision import Decision
+from rnnlogic.review.log import DecisionLog
+from rnnlogic.serve.review import accepted_facts, is_open, queue
 
-names = st.one_of(
-    st.sampled_from(NAMES + UNRULY), st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+PAGE = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def log(run_folder):
+    """The decisions of the run, which are gone afterwards."""
+    made = DecisionLog.of_run(run_folder)
+    yield made
+    made.path.unlink(missing_ok=True)
+
+
+def proposal(client):
+    answer = client.get("/v1/complete", params={"max": 1})
+    return {name: answer.json()[name] for name in ("head", "relation", "tail")}
+
+
+def test_a_rejected_fact_is_gone_from_all_answers_and_undo_brings_it_back(client, log):
+    fact = proposal(client)
+    question = {"head": fact["head"], "relation": fact["relation"], "evidence": "all", "k": 50}
+
+    def answers():
+        found = client.get("/v1/predict", params=question).json()["results"][0]["answers"]
+        return [one["entity"] for one in found]
+
+    assert fact["tail"] in answers()
+    given = fact | {"decision": "reject", "by": "Ada", "comment": "no", "probability": "0.5"}
+    assert client.post("/runs/family/review", data=given).json() == {"decision": "reject"}
+    assert fact["tail"] not in answers()
+    assert proposal(client) != fact
+    why = client.get("/runs/family/why", params=fact, headers=PAGE).text
+    assert "rejected by Ada" in why
+    assert "1 rejected" in client.get("/runs/family/review", headers=PAGE).text
+    table = client.get("/runs/family/review/decisions.csv").text
+    assert "reject,no,Ada" in table
+    assert client.post("/runs/family/review", data={"decision": "undo"}).status_code == 200
+    assert fact["tail"] in answers()
+    assert len(log.read().every) == 2
+
+
+def test_an_accepted_fact_is_known_and_shown_with_its_entity(client, log):
+    fact = proposal(client)
+    sent = fact | {"decision": "accept", "view": "why"}
+    answer = client.post("/runs/family/review", data=sent, headers=PAGE, follow_redirects=False)
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("/runs/family/why?")
+    groups = client.get(f"/v1/entities/{fact['head']}").json()["groups"]
+    known = [
+        one["name"] for group in groups if group["relation"] == fact["relation"] for one in group["others"]
+    ]
+    assert fact["tail"] in known
+    params = {"head": fact["head"], "relation": fact["relation"]}
+    page = client.get("/runs/family/question", params=params, headers=PAGE).text
+    assert 'data-decision="accept"' in page
+    assert fact["tail"] in client.get("/runs/family/review/accepted.tsv").text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"probability": "x"},
+        {"probability": "nan"},
+        {"probability": "-1"},
+        {"probability": "2"},
+        {"decision": "?"},
+    ],
 )
-
-
-@settings(max_examples=20)
-@given(st.lists(st.tuples(names, names, names), max_size=6, unique=True))
-def test_any_name_comes_back(tmp_path_factory, facts):
-    review = Review(tmp_path_factory.mktemp("r") / "x.review.tsv")
-    for fact in facts:
-        review.decide(Decision("accept", *fact, "0.5", ""))
-    assert list(Review(review.path).decisions()) == facts
-
-
-def test_the_last_decision_counts_and_can_be_undone(tmp_path):
-    review = Review(review_path(tmp_path / "run"))
-    assert review.path == tmp_path / "run.review.tsv"
-    first, second = (
-        Decision("accept", "a", "r", "b", "0.9", "r <- s"),
-        Decision("skip", "a", "r", "c", "", ""),
-    )
-    for decision in (first, second, Decision("reject", "a", "r", "b", "0.9", "")):
-        review.decide(decision)
-    assert [(d.decision, d.tail) for d in review.decisions().values()] == [("skip", "c"), ("reject", "b")]
-    assert review.decisions()["a", "r", "b"].time
-    review.undo(("a", "r", "b"))
-    review.undo(("a", "r", "nothing"))
-    assert list(review.decisions()) == [("a", "r", "c")]
-
-
-def test_accepted_facts_as_files(tmp_path):
-    review = Review(tmp_path / "x.tsv")
-    review.decide(Decision("accept", "a b", "r", "http://x.org/c", "0.5", "r <- s"))
-    review.decide(Decision("reject", "a", "r", "d", "0.5", ""))
-    assert review.accepted(".tsv").decode().splitlines()[1:] == ["a b\tr\thttp://x.org/c\t0.500000\tr <- s\t"]
-    nt = review.accepted(".nt").decode().splitlines()
-    assert nt[1] == "<urn:rnnlogic:a%20b> <urn:rnnlogic:r> <http://x.org/c> ."
-
-
-def test_a_damaged_file_is_named(tmp_path):
-    path = tmp_path / "x.tsv"
-    path.write_text("decision\na\tb\n", encoding="utf-8")
-    with pytest.raises(RunError, match=r"x\.tsv"):
-        Review(path).decisions()
-
-
-@pytest.mark.parametrize("probability", ["x", "nan", "1" * 5000])
-def test_a_probability_that_is_none_is_named(tmp_path, probability):
-    review = Review(tmp_path / "x.tsv")
-    review.decide(Decision("accept", "a", "r", "b", probability, ""))
-    with pytest.raises(RunError, match="is no probability"):
-        review.accepted(".tsv")
-
-
-@pytest.mark.parametrize("probability", ["x", "nan", "-1", "2"])
-def test_only_probabilities_are_kept(client, run_folder, probability):
+def test_only_decisions_are_kept(client, log, wrong):
     given = {"head": "grandpa1", "relation": "parent", "tail": "grandma1", "decision": "accept"}
-    answer = client.post(f"/runs/{run_folder.name}/review", data=given | {"probability": probability})
-    assert answer.status_code == 422
+    assert client.post("/runs/family/review", data=given | wrong).status_code == 422
+    assert client.post("/runs/family/review", data=given | {"tail": "nobody at all"}).status_code == 404
+    assert not log.path.exists()
+
+
+def test_the_queue_begins_with_what_is_open(log):
+    vocab = load_dataset([("a", "r", "b"), ("b", "r", "c")], ratios=(100, 0, 0)).vocab
+    proposals = [NewFact("a", "r", "c", 0.9, None, None, ()), NewFact("b", "r", "a", 0.8, None, None, ())]
+    log.add(Decision("a", "r", "c", "accept"))
+    log.add(Decision("c", "r", "a", "unsure"))
+    log.add(Decision("stranger", "r", "a", "reject"))
+    rows = queue(proposals, log.read(), vocab)
+    assert [(row["head"], row["decision"] and row["decision"].verdict) for row in rows] == [
+        ("b", None),
+        ("c", "unsure"),
+        ("a", "accept"),
+    ]
+    assert is_open(proposals, log.read())
+    assert not is_open(proposals[:1], log.read())
+
+
+def test_accepted_facts_as_files():
+    log = DecisionLog()
+    log.add(Decision("a b", "r", "http://x.org/c", "accept", probability=0.5, rule="r <- s"))
+    log.add(Decision("a", "r", "d", "reject"))
+    assert accepted_facts(log.read(), ".tsv").decode().splitlines()[1:] == [
+        "a b\tr\thttp://x.org/c\t0.500000\tr <- s\t"
+    ]
+    nt = accepted_facts(log.read(), ".nt").decode().splitlines()
+    assert nt[1] == "<urn:rnnlogic:a%20b> <urn:rnnlogic:r> <http://x.org/c> ."

@@ -66,14 +66,14 @@ def test_other_host_names_are_refused_on_this_machine(client, host):
 def test_other_sites_cannot_decide(client, run_folder, headers):
     answer = client.post("/runs/family/review", data=DECISION, headers=headers)
     assert answer.status_code == 403
-    assert not run_folder.with_name("family.review.tsv").exists()
+    assert not run_folder.with_name("family.decisions.jsonl").exists()
 
 
 def test_the_public_reads_only(run_folder):
     public = TestClient(make_app([run_folder], Access("0.0.0.0", public=True)), base_url="http://a.org")
     assert public.get("/v1/runs").status_code == 200
     assert public.post("/runs/family/review", data=DECISION).status_code == 403
-    assert not run_folder.with_name("family.review.tsv").exists()
+    assert not run_folder.with_name("family.decisions.jsonl").exists()
 
 
 def test_pages_load_nothing_from_elsewhere(client):

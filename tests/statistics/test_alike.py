@@ -10,13 +10,13 @@ from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics import alike
 from rnnlogic.statistics.alike import alike_rules
 from tests.helpers.graphs import cases
-from tests.helpers.walks import facts_of, walks
+from tests.helpers.walks import facts_of, paths
 
 
 def by_hand(graph, rules, least):
     facts, found = facts_of(graph), []
     pairs = [
-        {(x, walk[-1]) for x in range(graph.num_entities) for walk in walks(facts, x, rule.body)}
+        {(x, path[-1]) for x in range(graph.num_entities) for path in paths(facts, x, rule.body)}
         for rule in rules
     ]
     for i, rule in enumerate(rules):
@@ -60,6 +60,7 @@ def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
 
 def test_rules_with_constants_are_compared_and_named_evidence_is_not():
     graph = Graph.from_triples([(i, r, 9) for i in range(5) for r in (0, 1)] + [(7, 0, 8)], 10, 3)
+    graph = graph.counting("walks")
     told = [(0, 6, 9), (1, 6, 9), (0, 6, NONE), (0, 6, NONE, True)]
     stated = [Constant(2, *one) for one in told]
     named = [Feature(2, "reversed"), Feature(2, "linked")]

@@ -9,7 +9,7 @@ from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics import amie
 from rnnlogic.statistics.amie import amie_statistics
 from tests.helpers.graphs import cases
-from tests.helpers.walks import facts_of, walks
+from tests.helpers.walks import facts_of, paths
 
 
 def by_hand(graph, rule):
@@ -17,7 +17,7 @@ def by_hand(graph, rule):
     facts = facts_of(graph)
     head_facts = {(h, t) for h, r, t in facts if r == rule.head}
     subjects = {h for h, _ in head_facts}
-    joined = {(x, walk[-1]) for x in range(graph.num_entities) for walk in walks(facts, x, rule.body)}
+    joined = {(x, path[-1]) for x in range(graph.num_entities) for path in paths(facts, x, rule.body)}
     found = joined & head_facts
     return len(joined), len(found), sum(x in subjects for x, _ in joined), len(head_facts), sorted(found)
 
@@ -41,7 +41,7 @@ def test_statistics_equal_counting_pairs(case, bodies_at_once, many):
         examples = found.examples(case.graph, case.rules, i)
         assert [(path.entities[0], path.entities[-1]) for path in examples] == pairs[:2]
         assert all(
-            path.entities in walks(facts_of(case.graph), path.entities[0], rule.body) for path in examples
+            path.entities in paths(facts_of(case.graph), path.entities[0], rule.body) for path in examples
         )
 
 

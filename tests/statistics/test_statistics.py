@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from rnnlogic.data.graph import Graph
 from rnnlogic.statistics.statistics import RuleStatistics, rule_statistics, training_queries
 from tests.helpers.graphs import cases
-from tests.helpers.walks import facts_of, walks
+from tests.helpers.walks import facts_of, paths
 
 
 @settings(max_examples=40, deadline=None)
@@ -18,7 +18,7 @@ def test_statistics_equal_brute_force(case):
         for head, relation, answer in queries.tolist():
             if relation == rule.head:
                 left = facts_of(case.graph, (head, relation, answer))
-                reached = {walk[-1] for walk in walks(left, head, rule.body)}
+                reached = {path[-1] for path in paths(left, head, rule.body)}
                 support += answer in reached
                 known = {t for h, r, t in facts_of(case.graph) if (h, r) == (head, relation)}
                 wrong += len(reached - known)

@@ -11,16 +11,19 @@ from random import Random
 from typing import NamedTuple
 from unittest.mock import patch
 
+from backports import zstd
+
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.settings import read_values
 from rnnlogic.cli.answers import _read_queries
 from rnnlogic.config import Config, override, read_config
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.data.packed import pack_dataset, unpack_dataset
 from rnnlogic.embeddings.settings import RotatESettings
+from rnnlogic.review.log import DecisionLog
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.parse import parse_pattern
 from rnnlogic.rules.patterns import parse_pinned
-from rnnlogic.serve.review import Review
 from tests.helpers.family import RULES, family, family_facts
 from tests.torture.mutate import batch, mutated
 from tests.torture.outcome import Tally
@@ -38,6 +41,15 @@ FACTS: dict[str, bytes] = {
     "facts.rdf": b'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "http://x/">]><rdf:RDF xmlns:rdf='
     b'"http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:e="http://e/">'
     b'<rdf:Description rdf:about="&a;1"><e:p rdf:resource="&a;2"/></rdf:Description></rdf:RDF>',
+    "scored.csv": b"Subject,relation,Target,score,source\na,r,b,0.5,x|y\nb,r,c,1,x\nc,r,a,5e-1,\n",
+    "windows.csv": b"head,relation,tail\nM\xfcller,r,K\xf6ln\nb,r,M\xfcller\n",
+    "wide.csv": "head,relation,tail\nMüller,r,Köln\nb,r,Müller\n".encode("utf-16"),
+    "network.json": b'{"directed": true, "nodes": [{"id": 1, "name": "x", "entity_type": "t"}, {"id": 2}],'
+    b'"links": [{"source": 1, "target": 2, "key": "r", "weight": 0.5}, {"source": 2, "target": 1, "key": "s"}'
+    b"]}",
+    "network.graphml": b'<graphml><key id="k" for="edge" attr.name="keywords"/><graph edgedefault='
+    b'"undirected"><node id="a"/><node id="b"/><edge source="a" target="b"><data key="k">r, s</data></edge>'
+    b"</graph></graphml>",
     "nodes.csv": b"id:ID,name,:LABEL\n1,a,X\n2,b,X\n",
     "edges.csv": b":START_ID,:TYPE,:END_ID\n1,r,2\n2,r,1\n",
 }
@@ -54,7 +66,7 @@ ANSWER = (
     b'{"head":{"vars":["h","r","t"]},"results":{"bindings":[{"h":{"type":"uri","value":"http://a"},"r":'
     b'{"type":"uri","value":"http://r"},"t":{"type":"literal","value":"x"}}]}}'
 )
-REVIEW = b"accept\tgrandpa0\tparent\tchild0_0\t0.5\tx\nreject\tgrandma0\tparent\tchild0_1\t0.5\tx\n"
+REVIEW = b'{"head":"a","relation":"r","tail":"b","verdict":"accept","by":"x","probability":0.5}\n' * 2
 
 
 class Target(NamedTuple):
@@ -100,6 +112,10 @@ def targets() -> list[Target]:
     return [
         *(Target(name, good, _file(name, _load), 3) for name, good in FACTS.items()),
         *rules,
+        Target("weights and sources", FACTS["scored.csv"], _file("scored.csv", _weighted), 3),
+        Target("--weight", b"score/2", lambda d, p: _weighted(_named(p, "scored.csv"), _text(d)), 0.5),
+        Target("--encoding", b"utf-16", lambda d, p: _encoded(_named(p, "wide.csv"), _text(d)), 0.5),
+        Target("facts.tsv.zst", zstd.compress(TSV), _file("packed.tsv.zst", _load)),
         Target("facts.tsv.gz", gzip.compress(TSV, 1), _file("packed.tsv.gz", _load)),
         Target("inside facts.tsv.gz", TSV, lambda data, place: _packed(gzip.compress(data, 1), place)),
         Target("facts.zip", _zipped(TSV), _file("facts.zip", _load)),
@@ -120,7 +136,11 @@ def targets() -> list[Target]:
         Target("embed --set", b"dim=8\nlearning_rate=0.1", lambda d, _: override(plain, _lines(d)), 0.5),
         Target("--columns", b"head,relation,tail", lambda d, p: load_dataset(_put(p), columns=_text(d))),
         Target("--sep", b"comma", lambda data, place: load_dataset(_put(place), sep=_text(data)), 0.5),
-        Target("decisions of a review", REVIEW, _file("review.tsv", lambda p: Review(p).decisions())),
+        Target(
+            "decisions of a review",
+            REVIEW,
+            _file("x.decisions.jsonl", lambda p: DecisionLog(p).read().warnings()),
+        ),
     ]
 
 
@@ -135,6 +155,23 @@ def _file(name: str, read: Callable[[Path], object]) -> Callable[[bytes, Path], 
 
 def _load(path: Path) -> object:
     return load_dataset(str(path), ratios=(80, 10, 10))
+
+
+def _weighted(path: Path, weight: str = "score") -> object:
+    options = {"skip_incomplete": True, "min_weight": 0.1, "without_source": "y"}
+    dataset = load_dataset(str(path), weight=weight, source="source", ratios=(80, 10, 10), **options)
+    return unpack_dataset(*pack_dataset(dataset))
+
+
+def _encoded(path: Path, encoding: str) -> object:
+    return load_dataset(str(path), encoding=encoding, ratios=(80, 10, 10))
+
+
+def _named(scratch: Path, name: str) -> Path:
+    path = scratch / f"good-{name}"
+    if not path.is_file():
+        path.write_bytes(FACTS[name])
+    return path
 
 
 def _packed(data: bytes, scratch: Path) -> object:

@@ -1,4 +1,4 @@
-"""Arrays from files that may come from anybody: what is not as declared never reaches a kernel.
+"""Arrays in safetensors files, which may come from anybody: what is not as declared never reaches a kernel.
 
 Whoever packs arrays declares them beside its pack function: name, type, shape, range. Shapes and ranges may
 use names of sizes, such as `rules` or `2*R`. A name without a value takes the one of the first array that has
@@ -12,27 +12,28 @@ import math
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Arrays
 
-DTYPES = {
+DTYPES = {  # in the order of safetensors, whose files begin with the last: so everything is aligned
     "BOOL": "bool",
     "U8": "uint8",
     "I8": "int8",
     "I16": "int16",
     "I32": "int32",
-    "I64": "int64",
-    "U64": "uint64",
     "F32": "float32",
     "F64": "float64",
+    "I64": "int64",
+    "U64": "uint64",
 }
 LONGEST_HEADER = 1 << 24  # bytes
 LARGEST = 1e12  # no fit gives larger values; sums and products of such ones are still numbers, in float32 too
 METADATA = "__metadata__"
+ALIGNED = 8  # bytes: the length of the header, and what the header is filled up to a multiple of
 _SIZE = re.compile(r"(?:(-?\d+)\*)?([A-Za-z_]\w*)([+-]\d+)?")
 Size = str | int  # a number, a name, or such as "2*R" and "rules+1"
 
@@ -71,6 +72,28 @@ class ArrayFile(NamedTuple):
 
     arrays: Arrays
     metadata: dict[str, str]
+
+
+def write_arrays(
+    file: BinaryIO, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write a safetensors file, array by array.
+
+    The library holds the whole file in memory a second time, and ends the process where that does not fit.
+    """
+    names = {dtype: name for name, dtype in DTYPES.items()}
+    order = {dtype: -place for place, dtype in enumerate(DTYPES.values())}
+    header: dict[str, Any] = {} if metadata is None else {METADATA: dict(metadata)}
+    end, ordered = 0, sorted(arrays.items(), key=lambda item: (order[str(item[1].dtype)], item[0]))
+    for name, array in ordered:
+        begin, end = end, end + array.nbytes
+        shape, dtype = list(array.shape), names[str(array.dtype)]
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [begin, end]}
+    packed = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+    packed += b" " * (-len(packed) % ALIGNED)
+    file.write(len(packed).to_bytes(ALIGNED, "little") + packed)
+    for _, array in ordered:
+        file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
 def parse_arrays(
@@ -183,7 +206,7 @@ def _declared(name: str, declaration: Declaration) -> Declared | None:
 
 def _header(data: bytearray) -> tuple[dict[str, _Entry], dict[str, str], int]:
     """What lies where; every byte belongs to exactly one array."""
-    length = int.from_bytes(data[:8], "little")
+    length = int.from_bytes(data[:ALIGNED], "little")
     if len(data) < 8 or length > min(len(data) - 8, LONGEST_HEADER):
         raise WrongArraysError("it is no safetensors file")
     try:

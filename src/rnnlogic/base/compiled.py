@@ -2,15 +2,43 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
+
+from rnnlogic.base.compiling import Count
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Lets the compiler reorder sums and estimate 1 / sqrt (refined once), so that loops use vector instructions.
 FAST = {"reassoc", "nsz", "arcp", "contract", "afn"}
+
+
+class _Compilations(event.Listener):  # type: ignore[misc]
+    """Counts compilations; a kernel that another one calls is compiled within that one's time.
+
+    Numba compiles under a lock, so no two threads are at it at once.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._began = 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        del event
+        if self._depth == 0:
+            self._began = time.monotonic()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        del event
+        self._depth -= 1
+        Count.add(time.monotonic() - self._began if self._depth == 0 else 0.0)
+
+
+event.register("numba:compile", _Compilations())
 
 
 def compiled(function: Function) -> Function:

@@ -43,14 +43,17 @@ def beyond(name: str, place: object) -> DataError:
     )
 
 
-def limited(file: BinaryIO, packed: int, place: str) -> BinaryIO:
-    """An unpacked file that may be so many times larger than what it was packed in, and no more."""
+def limited(file: BinaryIO, packed: int, place: str, damage: tuple[type[Exception], ...] = ()) -> BinaryIO:
+    """An unpacked file that may grow by a limit, and no more; `damage`: errors that say it is broken."""
     raw = _Limited(file, max(limit("free_bytes"), limit("expansion") * packed), place)
+    raw.damage += damage
     return cast(BinaryIO, io.BufferedReader(raw, 1 << 20))
 
 
 class _Limited(io.RawIOBase):
     """Counts what is read, and stops at the limit."""
+
+    damage: tuple[type[Exception], ...] = (zlib.error, zipfile.BadZipFile, EOFError)
 
     def __init__(self, file: BinaryIO, most: int, place: str) -> None:
         self._file, self._left, self._place = file, most, place
@@ -63,7 +66,7 @@ class _Limited(io.RawIOBase):
         """Read some bytes."""
         try:
             data = self._file.read(len(memoryview(buffer)))  # type: ignore[arg-type]
-        except (zlib.error, zipfile.BadZipFile, EOFError) as problem:  # one kind of damage for all readers
+        except self.damage as problem:  # one kind of damage for all readers
             raise gzip.BadGzipFile(str(problem)) from None
         self._left -= len(data)
         if self._left < 0:

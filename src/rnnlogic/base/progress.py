@@ -7,11 +7,13 @@ import time
 from types import TracebackType
 from typing import Protocol
 
+from rnnlogic.base.compiling import Count
 from rnnlogic.base.text import visible
 
 LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
 # What is left cannot be told before so much of a stage is done, as a share and in seconds
 LEAST_SHARE, LEAST_SECONDS = 0.05, 5.0
+LEAST_COMPILED = 1.0  # seconds of compilation that are worth a line
 
 
 class StageProgress:
@@ -86,6 +88,8 @@ class _Bars:
             console=Console(stderr=True),
         )
         self._tasks: dict[str, TaskID] = {}
+        self._compile: TaskID | None = None
+        self._compiled = Count.now
 
     def start(self) -> None:
         self._bars.start()
@@ -96,6 +100,18 @@ class _Bars:
                 self._bars.stop_task(task)
             self._tasks[stage] = self._bars.add_task(stage, total=total, note=note)
         self._bars.update(self._tasks[stage], completed=done, total=total, note=note)
+        self._show_compiled()
+
+    def _show_compiled(self) -> None:
+        """A bar of its own for what was compiled: its time is also in the bar of the stage that needed it."""
+        found = Count.now.since(self._compiled)
+        if found.seconds < LEAST_COMPILED:
+            return
+        if self._compile is None:
+            self._compile = self._bars.add_task("compile", total=found.kernels, note="")
+            self._bars.stop_task(self._compile)
+        note = f"{found.seconds:.0f} s, once on this machine"
+        self._bars.update(self._compile, completed=found.kernels, total=found.kernels, note=note)
 
     def stop(self) -> None:
         self._bars.stop()
@@ -105,8 +121,10 @@ class _Lines:
     """One line when a stage ends, and one every minute during a long stage."""
 
     def __init__(self) -> None:
-        self._stage, self._line = "", ""
-        self._began = self._printed = time.monotonic()
+        self._stage, self._note = "", ""
+        self._done = self._total = 0
+        self._began = self._printed = self._told = time.monotonic()
+        self._compiled = Count.now
 
     def start(self) -> None:
         pass
@@ -116,18 +134,27 @@ class _Lines:
             self._flush()
             self._stage = stage
             self._began = self._printed = time.monotonic()
-        now = time.monotonic()
-        seconds = now - self._began
-        self._line = f"{stage}: {done}/{total}, {seconds:.0f} s{f', {note}' if note else ''}"
-        if now - self._printed > LINE_EVERY:
+            self._compiled = Count.now
+        self._done, self._total, self._note, self._told = done, total, note, time.monotonic()
+        if self._told - self._printed > LINE_EVERY:
+            seconds = self._told - self._began
             left = seconds_left(done, total, seconds)
-            _print(self._line + ("" if left is None else f", about {left:.0f} s left"))
-            self._printed = now
+            _print(self._line(seconds) + ("" if left is None else f", about {left:.0f} s left"))
+            self._printed = self._told
 
     def stop(self) -> None:
         self._flush()
 
+    def _line(self, seconds: float) -> str:
+        note = f", {self._note}" if self._note else ""
+        return f"{self._stage}: {self._done}/{self._total}, {seconds:.0f} s{note}"
+
     def _flush(self) -> None:
-        if self._line:
-            _print(self._line)
-        self._line = ""
+        """Tell the stage that ends, and apart from it what was compiled in its time."""
+        if self._stage:
+            ended = self._told if self._done >= self._total else time.monotonic()
+            compiled = Count.now.since(self._compiled)
+            if compiled.seconds >= LEAST_COMPILED:
+                _print(f"compile: {compiled.kernels} kernels, {compiled.seconds:.0f} s, once on this machine")
+            _print(self._line(max(0.0, ended - self._began - compiled.seconds)))
+        self._stage = ""

@@ -5,18 +5,16 @@ Every room keeps its `Settings` class beside its code; a field of such a class m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
+from rnnlogic.base.errors import RNNLogicError, nearest_spellings
 
-SIZES = {"small": 20_000, "medium": 200_000}  # training facts at most; anything larger is "large"
-LARGEST = "large"
 DEEPEST = 20  # levels of settings, with lists in them
 LARGEST_NUMBER = 1 << 53  # beyond it floating-point numbers are no longer exact
 SHOWN = 60  # characters of a wrong value in a message
@@ -28,6 +26,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     former: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions and their present names
+    gone: ClassVar[Mapping[str, str]] = {}  # keys of earlier versions that nothing stands for, and why
 
     @field_validator("*", mode="before")
     @classmethod
@@ -41,18 +40,6 @@ class Settings(BaseModel):
 
 
 Kind = TypeVar("Kind", bound=Settings)
-
-
-class Named(Protocol):
-    """What the choice of packaged settings needs to know about a dataset."""
-
-    @property
-    def name(self) -> str:
-        """The name under which it was loaded."""
-
-    @property
-    def train(self) -> Sized:
-        """Its training facts."""
 
 
 def checked(kind: type[Kind], values: Mapping[str, Any], source: str = "settings") -> Kind:
@@ -107,27 +94,10 @@ def read_values(path: str | Path) -> dict[str, Any]:
     return _mapping(text, str(path))
 
 
-def packaged(folder: str, name: str) -> dict[str, Any]:
-    """The contents of the packaged file settings/FOLDER/NAME.yaml, unchecked."""
-    if name not in packaged_names(folder):
-        raise UnknownNameError("settings", name, packaged_names(folder))
-    place = files("rnnlogic") / "settings" / folder / f"{name}.yaml"
-    return _mapping(place.read_text(encoding="utf-8"), str(place))
-
-
-def packaged_names(folder: str = "") -> list[str]:
-    """Names of the packaged files in settings/FOLDER; none if there is no such folder."""
-    place = files("rnnlogic") / "settings" / folder
-    names = [file.name for file in place.iterdir() if file.is_file()] if place.is_dir() else []
-    return sorted(name.removesuffix(".yaml") for name in names)
-
-
-def name_for(dataset: Named, names: Sequence[str]) -> str:
-    """Which of these packaged settings suit a dataset: those of its name, else those of its size."""
-    name = dataset.name.lower()
-    if name in names and name not in (*SIZES, LARGEST):
-        return name
-    return next((size for size, most in SIZES.items() if len(dataset.train) <= most), LARGEST)
+def packaged(name: str) -> dict[str, Any]:
+    """The contents of the packaged file settings/NAME.yaml, unchecked; nothing if there is no such file."""
+    place = files("rnnlogic") / "settings" / f"{name}.yaml"
+    return _mapping(place.read_text(encoding="utf-8"), str(place)) if place.is_file() else {}
 
 
 def _parsed(text: str, source: str) -> Any:
@@ -195,6 +165,8 @@ def _remedy(kind: type[Settings], key: str) -> str:
     renamed, known = _former_keys(kind), all_keys(kind)
     if key in renamed:
         return f"it is called {renamed[key]} now"
+    if key in gone_keys(kind):
+        return f"it is gone: {gone_keys(kind)[key]}"
     near = nearest_spellings(key, known)
     return f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(known)}"
 
@@ -204,6 +176,24 @@ def _former_keys(kind: type[Settings]) -> dict[str, str]:
     inner = {name: _former_keys(group) for name, group in _groups(kind).items()}
     return dict(kind.former) | {
         f"{name}.{old}": f"{name}.{new}" for name, keys in inner.items() for old, new in keys.items()
+    }
+
+
+def gone_keys(kind: type[Settings]) -> dict[str, str]:
+    """Keys of earlier versions that nothing stands for, dotted, and why they are gone."""
+    inner = {name: gone_keys(group) for name, group in _groups(kind).items()}
+    return dict(kind.gone) | {
+        f"{name}.{old}": why for name, keys in inner.items() for old, why in keys.items()
+    }
+
+
+def without_gone(kind: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Nested values of an earlier version without the keys that are gone."""
+    groups = _groups(kind)
+    return {
+        key: without_gone(groups[key], value) if key in groups and isinstance(value, Mapping) else value
+        for key, value in values.items()
+        if key not in kind.gone
     }
 
 

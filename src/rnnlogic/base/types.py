@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 Arrays = dict[str, NDArray[Any]]  # arrays by name, as they are kept on disk
 Queries = NDArray[np.int32]  # [n, 3] head, relation in 0..2R-1, answer
-Feature = Literal["count", "log1p", "binary"]  # of n walks: n, log(1 + n), or 1 if there is any
+PathKind = Literal["simple", "walks"]  # what grounds a chain: paths that visit no entity twice, or all walks
+Feature = Literal["count", "log1p", "binary"]  # of n paths: n, log(1 + n), or 1 if there is any
 
 
 class Progress(Protocol):

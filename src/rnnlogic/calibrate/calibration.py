@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, Progress
+from rnnlogic.calibrate.decided import with_decisions
 from rnnlogic.calibrate.level import Basis, Level, LevelTask, fit_levels
+from rnnlogic.calibrate.missing import Origin, number_given
 from rnnlogic.calibrate.probability import AS_THEY_ARE, ProbabilityModel
 from rnnlogic.calibrate.reliability import Bin, Reliability
 from rnnlogic.calibrate.standing import FEATURES, WIDTH
@@ -24,8 +26,8 @@ from rnnlogic.data.graph import Triples
 from rnnlogic.predictors.base import AnswerScorer
 
 EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
-MISSING = 0.1  # of the facts of a graph from which nothing was held back: so many are taken to be missing
-FORMAT = 2  # 1 had other features, and no stretch
+MISSING = 0.1  # of the facts: a first guess where nothing is held out; the estimate does not depend on it
+FORMAT = 3  # 2 assumed how many facts are missing; 1 had other features, and no stretch
 LEAST_EFFORT = 0.1
 ROUNDING = 1e-6  # by which a mean of probabilities may exceed 1
 LEAST_DIVISOR = 1e-6  # of a feature; a fit gives 0.5 or more
@@ -55,22 +57,27 @@ def calibrate(
     evidences: Sequence[Evidence] = EVIDENCES,
     relations: Sequence[int] | None = None,
     effort: float = 1.0,
+    missing: float | None = None,
 ) -> Calibration:
     """Fit probabilities for some kinds of evidence, for facts of some relations (all if not given).
 
-    With evidence train and train+valid no test fact is looked at, only their number. Less effort looks at
-    fewer facts.
+    `missing` says how many facts are missing, or below 1 which share of the known ones. With evidence train
+    and train+valid no test fact is looked at, only their number. Less effort looks at fewer facts.
     """
     wanted = np.arange(dataset.vocab.num_relations) if relations is None else np.array(relations, np.int64)
     tasks = []
     for evidence in evidences:
-        facts, basis = cases_for(dataset, evidence)
+        facts, basis = cases_for(dataset, evidence, missing)
         facts = facts[np.isin(facts[:, 1], wanted)]
+        train = np.bincount(dataset.train[:, 1], minlength=dataset.vocab.num_relations)
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
-        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, random))
+        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, train, random))
     with one_blas_thread():
         levels = fit_levels(scorer, tasks, wanted, effort, partial(progress, "calibrate"))
-    return Calibration(dict(zip(evidences, levels, strict=True)))
+    found = zip(tasks, levels, strict=True)
+    return Calibration(
+        {task.evidence: with_decisions(level, dataset, task.graph, scorer) for task, level in found}
+    )
 
 
 def calibrate_in_time(
@@ -127,18 +134,21 @@ def calibrated(
     return calibrate(dataset, scorer, progress, seed, [evidence], effort=LEAST_EFFORT)
 
 
-def cases_for(dataset: Dataset, evidence: Evidence) -> tuple[Triples, Basis]:
-    """Facts that show how missing ones look, and how many are missing."""
-    held_back = {"train": len(dataset.valid) + len(dataset.test), "train+valid": len(dataset.test), "all": 0}
-    missing, assumed = held_back[evidence], not held_back[evidence]
-    if assumed:
-        size = sum(len(dataset.facts(split)) for split in EVIDENCE_SPLITS[evidence])
-        missing = round(min(MISSING * size, len(dataset.test) or size))
+def cases_for(dataset: Dataset, evidence: Evidence, missing: float | None = None) -> tuple[Triples, Basis]:
+    """Facts that show how missing ones look, and how many are missing; a first guess if that is estimated."""
+    held_out = {"train": len(dataset.valid) + len(dataset.test), "train+valid": len(dataset.test), "all": 0}
+    size = sum(len(dataset.facts(split)) for split in EVIDENCE_SPLITS[evidence])
+    origin: Origin
+    number, origin = held_out[evidence], "counted"
+    if missing is not None:
+        number, origin = number_given(missing, size), "given"
+    elif not number:
+        number, origin = max(round(min(MISSING * size, len(dataset.test) or size)), 1), "estimated"
     if evidence == "all" and len(dataset.valid) + len(dataset.test):
-        return np.concatenate([dataset.valid, dataset.test]), Basis("held-out facts", missing, assumed)
+        return np.concatenate([dataset.valid, dataset.test]), Basis("held-out facts", number, origin)
     if len(dataset.valid):
-        return dataset.valid, Basis("validation facts", missing, assumed)
-    return dataset.train, Basis("training facts", missing, assumed)
+        return dataset.valid, Basis("validation facts", number, origin)
+    return dataset.train, Basis("training facts", number, origin)
 
 
 def pack_calibration(calibration: Calibration) -> tuple[Arrays, dict[str, Any]]:
@@ -153,7 +163,7 @@ def pack_calibration(calibration: Calibration) -> tuple[Arrays, dict[str, Any]]:
         about["levels"][evidence] = {
             "measured_on": level.basis.facts,
             "missing": level.basis.missing,
-            "missing_is_assumed": level.basis.assumed,
+            "missing_is": level.basis.origin,
             "facts": level.cases,
             "reached": level.reached,
             "unreached": level.unreached,
@@ -191,7 +201,7 @@ def _level(evidence: str, told: dict[str, Any], arrays: Arrays) -> Level:
     missing, facts = (_within(told, name, LARGEST) for name in ("missing", "facts"))
     return Level(
         evidence,
-        Basis(str(told["measured_on"]), int(missing), bool(told["missing_is_assumed"])),
+        Basis(str(told["measured_on"]), int(missing), _origin(told["missing_is"])),
         int(facts),
         int(_within(told, "reached", facts)),
         _model(arrays, f"{evidence}.one_way"),
@@ -199,6 +209,13 @@ def _level(evidence: str, told: dict[str, Any], arrays: Arrays) -> Level:
         _within(told, "unreached", 1),
         Reliability(tuple(map(_bin, told["reliability"]))),
     )
+
+
+def _origin(told: object) -> Origin:
+    found = next((one for one in get_args(Origin) if one == told), None)
+    if found is None:
+        raise ValueError(f"missing_is is {told!r}")
+    return cast("Origin", found)
 
 
 def _bin(told: dict[str, Any]) -> Bin:

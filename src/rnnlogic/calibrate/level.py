@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from rnnlogic.base.chances import expit
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.calibrate.missing import LEAST, Origin, estimated_missing, spread
+from rnnlogic.calibrate.missing import Scored as ScoredFacts
 from rnnlogic.calibrate.probability import (
     AS_THEY_ARE,
     ProbabilityModel,
@@ -24,6 +26,7 @@ from rnnlogic.calibrate.probability import (
     Values,
     fit_probability,
     recalibration,
+    relation_shifts,
     stretched,
 )
 from rnnlogic.calibrate.reliability import (
@@ -54,8 +57,13 @@ class Basis:
     """What probabilities are measured on."""
 
     facts: str  # "validation facts", ...
-    missing: int  # facts that are missing from the evidence
-    assumed: bool  # whether their number is an assumption
+    missing: int  # facts that are missing from the known facts
+    origin: Origin  # how their number is known
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the missing facts are held out, so that what is stated can be checked."""
+        return self.origin == "counted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,15 +101,33 @@ class Level:
     def sentence(self) -> str:
         """What a probability means, and what it was measured on."""
         basis = self.basis
-        number = "is taken as" if basis.assumed else "is"
         hidden = "each hidden in turn" if self.evidence != "train" else "which the rules have not seen"
         if basis.facts == "training facts":
             hidden = "each hidden in turn; the rules were fitted to them, so it may be too high"
+        error = f" (calibration error {self.reliability.error:.3f})" if basis.is_counted else ""
         return (
-            f"A probability is the chance that the fact is true, where the number of facts missing from the "
-            f"evidence ({self.evidence}) {number} {basis.missing:,}; measured on {self.cases:,} "
-            f"{basis.facts}, {hidden} (calibration error {self.reliability.error:.3f})."
+            f"A probability is the chance that the fact is true. {self.assumption()} "
+            f"Measured on {self.cases:,} {basis.facts}, {hidden}{error}."
         )
+
+    def assumption(self) -> str:
+        """How many facts are missing, and how that is known, in one sentence."""
+        number = f"{self.basis.missing:,}"
+        if self.basis.is_counted:
+            return f"Facts missing from the known facts ({self.evidence}): {number}, which are held out."
+        if self.basis.origin == "given":
+            return f"Facts missing from the known facts ({self.evidence}): {number}, as you said."
+        return (
+            f"Facts missing from the known facts ({self.evidence}): about {number}. This is an estimate "
+            "from how often hidden facts are found again and how much else is proposed; --missing changes it."
+        )
+
+    def table(self) -> list[dict[str, Any]]:
+        """Probabilities and how many facts have them; the share observed only where facts are held out."""
+        rows = self.reliability.table()
+        if self.basis.is_counted:
+            return rows
+        return [{key: value for key, value in row.items() if key != "observed"} for row in rows]
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -111,9 +137,9 @@ class Level:
             "facts": self.cases,
             "reached": self.reached,
             "missing": self.basis.missing,
-            "missing_is_assumed": self.basis.assumed,
-            "calibration_error": self.reliability.error,
-            "reliability": self.reliability.table(),
+            "missing_is": self.basis.origin,
+            "calibration_error": self.reliability.error if self.basis.is_counted else None,
+            "reliability": self.table(),
             "meaning": self.sentence(),
         }
 
@@ -124,7 +150,8 @@ class LevelTask(NamedTuple):
     evidence: str
     graph: Graph
     facts: Triples  # that look like missing ones
-    basis: Basis
+    basis: Basis  # where the number of missing facts is estimated, a first guess of it
+    train: NDArray[np.int64]  # [R] training facts of each relation
     random: np.random.Generator
 
 
@@ -177,11 +204,12 @@ def _begin(scorer: AnswerScorer, task: LevelTask, relations: NDArray[np.integer]
     graph, facts, random = task.graph, task.facts, task.random
     picked = facts[np.sort(random.permutation(len(facts))[: round(effort * CASES)])]
     features, ways = two_way(graph, scorer, picked)
-    stands_for = np.full(len(picked), task.basis.missing / max(len(picked), 1))
-    cases = Rows(features, picked[:, 1].astype(np.int64), stands_for).select(ways > 0)
+    number = _picked(picked, graph)
+    stands_for = task.basis.missing * spread(number, task.train) / np.maximum(number, 1)
+    cases = Rows(features, picked[:, 1].astype(np.int64), stands_for[picked[:, 1]]).select(ways > 0)
     asked = relations_with_rules(scorer.rules, relations, graph.num_relations)
-    number = int(effort * np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
-    design = Design.of(graph, asked, number, picked)
+    questions = int(effort * np.clip(WORK * len(asked) / max(len(scorer.rules), 1), *QUESTIONS))
+    design = Design.of(graph, asked, questions, picked)
     return _Begun(task, picked, ways > 0, cases, design, draw_proposals(scorer, design, random))
 
 
@@ -200,33 +228,78 @@ def _looked(scorer: AnswerScorer, begun: _Begun, one_way: ProbabilityModel, effo
 def _finished(relations: int, seen: _Seen) -> Level:
     """By both questions, and how far that is right; so many relations were asked about."""
     (task, picked, is_reached, cases, *_), one_way, proposals = seen
-    num_relations = task.graph.num_relations
+    num_relations, rows = task.graph.num_relations, proposals.rows
     groups = picked[is_reached, 0], proposals.facts[:, 0]
-    both_ways = fit_probability(cases, proposals.rows, num_relations, BOTH_WAYS)
-    held_out = held_out_logits(cases, proposals.rows, groups, num_relations, BOTH_WAYS, both_ways)
-    stretch, checked = _set_right(*held_out, cases.weight, proposals.rows.weight)
-    unreached = task.basis.missing / max(len(picked), 1) * int((~is_reached).sum())
+    both_ways = fit_probability(cases, rows, num_relations, BOTH_WAYS)
+    held_out = held_out_logits(cases, rows, groups, num_relations, BOTH_WAYS, both_ways)
+    missing = float(task.basis.missing)
+    if not task.basis.is_counted:
+        found = _missing(seen, held_out)
+        missing = float(found.sum())
+        ratio = found / np.maximum(
+            task.basis.missing * spread(_picked(picked, task.graph), task.train), LEAST
+        )
+        ratio = np.maximum(ratio, LEAST)
+        cases = replace(cases, weight=cases.weight * ratio[cases.relation])
+        both_ways = fit_probability(cases, rows, num_relations, BOTH_WAYS)
+        held_out = held_out_logits(cases, rows, groups, num_relations, BOTH_WAYS, both_ways)
+        one_way = replace(one_way, offsets=one_way.offsets + np.tile(np.log(ratio), 2))
+    stretch = _stretch(held_out, cases.weight, rows.weight) if task.basis.is_counted else AS_THEY_ARE
+    both_ways = replace(both_ways, stretch=stretch)
+    shifts = np.zeros(num_relations)
+    if task.basis.is_counted:
+        shifts = relation_shifts(cases, rows, both_ways)
+    unreached = missing / max(len(picked), 1) * int((~is_reached).sum())
     return Level(
         task.evidence,
-        task.basis,
+        replace(task.basis, missing=round(missing)),
         len(picked),
         int(is_reached.sum()),
-        one_way,
-        replace(both_ways, stretch=stretch),
+        replace(one_way, offsets=one_way.offsets + np.tile(shifts, 2)),
+        replace(both_ways, offsets=both_ways.offsets + shifts),
         min(unreached / (task.graph.num_entities**2 * relations), HIGHEST),
-        checked,
+        _checked(held_out, shifts, stretch, cases, rows),
     )
 
 
-def _set_right(
-    cases: Values, logits: Values, case_weight: Values, weight: Values
-) -> tuple[Values, Reliability]:
-    """A stretch of held-out log-odds, if that makes their error smaller; and what is reached."""
+def _picked(picked: Triples, graph: Graph) -> NDArray[np.int64]:
+    """Hidden facts of each relation [R]."""
+    return np.bincount(picked[:, 1], minlength=graph.num_relations)
+
+
+def _missing(seen: _Seen, held_out: tuple[Values, Values]) -> Values:
+    """Missing facts of each relation [R], where they are not held out: estimated, or as somebody says."""
+    (task, picked, _, cases, *_), _, proposals = seen
+    hidden = ScoredFacts(held_out[0], cases.relation, cases.weight)
+    others = ScoredFacts(held_out[1], proposals.rows.relation, proposals.rows.weight)
+    known = np.bincount(task.graph.triples()[:, 1], minlength=task.graph.num_relations)
+    found = estimated_missing(hidden, others, _picked(picked, task.graph), known)
+    if task.basis.origin == "estimated":
+        return found
+    share = found if found.sum() > 0 else known
+    return np.asarray(task.basis.missing * share / max(float(share.sum()), LEAST))
+
+
+def _stretch(held_out: tuple[Values, Values], case_weight: Values, weight: Values) -> Values:
+    """A stretch of held-out log-odds, if that makes their error smaller."""
+    cases, logits = held_out
     found = []
     for stretch in (AS_THEY_ARE, recalibration(cases, case_weight, logits, weight)):
         true_at, probability = (expit(stretched(part, stretch)) for part in (cases, logits))
-        found.append((stretch, reliability_of_cases(true_at, case_weight, probability, weight)))
-    return min(found, key=lambda one: (one[1].is_empty, one[1].error))
+        checked = reliability_of_cases(true_at, case_weight, probability, weight)
+        found.append((checked.is_empty, checked.error, stretch))
+    return min(found, key=lambda one: one[:2])[2]
+
+
+def _checked(
+    held_out: tuple[Values, Values], shifts: Values, stretch: Values, cases: Rows, proposals: Rows
+) -> Reliability:
+    """What is stated beside what is true, by log-odds of fits that have not seen the facts."""
+    true_at, probability = (
+        expit(stretched(logits + shifts[rows.relation], stretch))
+        for logits, rows in zip(held_out, (cases, proposals), strict=True)
+    )
+    return reliability_of_cases(true_at, cases.weight, probability, proposals.weight)
 
 
 def asked_direction(rules: RuleSet, relation: int, num_relations: int) -> int:

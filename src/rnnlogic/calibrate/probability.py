@@ -13,21 +13,22 @@ there are more cases than proposals, it says 1.)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from rnnlogic.base.budget import check_time
+from rnnlogic.base.chances import expit
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
 LEAST_SCALE = 0.5  # so one or two cases do not make what is rare, such as loops, decisive
 KNOTS = (-1.5, 0.0, 1.5)  # log-odds between which they are stretched by a factor of their own
 AS_THEY_ARE = np.array([1.0] * (len(KNOTS) + 1) + [0.0])  # factors, and a shift
+FARTHEST = 4.0  # that log-odds of a relation are shifted; four standard deviations
 CEILING = 0.9  # quantile of the cases at which a feature is cut off
 
 Values = NDArray[np.float64]
@@ -180,6 +181,38 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
 
     limits = [(0.1, 3.0)] * (len(KNOTS) + 1) + [(None, None)]
     return np.asarray(minimize(loss, AS_THEY_ARE, jac=True, method="L-BFGS-B", bounds=limits).x)
+
+
+def relation_shifts(cases: Rows, proposals: Rows, model: ProbabilityModel) -> Values:
+    """What to add to the offsets [R], so that each relation has about as many probable facts as cases.
+
+    The number of cases is Poisson with what the probabilities from REGION on sum to; the shifts are normal
+    with standard deviation 1. So relations with few cases stay with the whole.
+    """
+    from scipy.optimize import minimize_scalar
+
+    shifts = np.zeros(len(model.offsets))
+    if not len(cases):
+        return shifts
+    least, unit = np.log(REGION / (1 - REGION)), float(cases.weight.mean())
+    plain = replace(model, stretch=AS_THEY_ARE)
+    rows, kept = (cases, proposals), []
+    for part in rows:
+        logits = plain.logits(part.features, part.relation)
+        is_probable = stretched(logits, model.stretch) > least
+        kept.append((logits[is_probable], part.relation[is_probable], part.weight[is_probable] / unit))
+    (_, of_cases, stands_for), (logits, relation, weight) = kept
+    number = np.bincount(of_cases, stands_for, len(shifts))
+    for one in np.unique(relation).tolist():
+        own, count = relation == one, number[one]
+        z, w = logits[own], weight[own]
+
+        def loss(shift: float, z: Values = z, w: Values = w, count: float = count) -> float:
+            expected = float(w @ expit(stretched(z + shift, model.stretch)))
+            return expected - count * float(np.log(max(expected, 1e-9))) + shift**2 / 2
+
+        shifts[one] = minimize_scalar(loss, bounds=(-FARTHEST, FARTHEST), method="bounded").x
+    return shifts
 
 
 def _loss(logits: Values, cases: int, weight: Values) -> tuple[float, Values]:

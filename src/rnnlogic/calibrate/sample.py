@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
+from rnnlogic.base.chances import expit
 from rnnlogic.calibrate.probability import ProbabilityModel, Rows
 from rnnlogic.calibrate.standing import (
     FEATURES,

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import (
     answers,
     check,
@@ -18,17 +19,20 @@ from rnnlogic.cli import (
     evaluate,
     fit,
     mine,
-    reproduce,
     rules,
     serve,
     tune,
 )
 from rnnlogic.cli import labels as labels_command
 from rnnlogic.cli.card import card
+from rnnlogic.cli.diff import diff
+from rnnlogic.cli.falls import falls
 from rnnlogic.cli.mcp import mcp
 from rnnlogic.cli.output import echo
+from rnnlogic.cli.review import review
 from rnnlogic.cli.safety import SafeGroup, open_streams, polite
 
+ANYTHING = {"ignore_unknown_options": True, "allow_extra_args": True}  # options of a command that is gone
 app = typer.Typer(
     help="Reasoning on knowledge graphs with logic rules that people can read.",
     epilog="Example: rnnlogic fit umls -o runs/umls",
@@ -41,6 +45,7 @@ app.add_typer(data.app, name="data")
 app.command("fit", epilog="Example: rnnlogic fit umls -o runs/umls")(fit.fit)
 app.command("evaluate", epilog="Example: rnnlogic evaluate runs/umls --split valid")(evaluate.evaluate)
 app.command("compare", epilog="Example: rnnlogic compare runs/umls runs/umls-emb")(compare.compare)
+app.command("diff", epilog="Example: rnnlogic diff runs/umls runs/umls-reviewed")(diff)
 app.command("predict", epilog="Example: rnnlogic predict runs/umls --head antibiotic --relation treats")(
     answers.predict
 )
@@ -51,6 +56,11 @@ app.command(
 app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -o new_facts.tsv")(
     complete.complete
 )
+app.command("falls", epilog="Example: rnnlogic falls runs/umls --without gone.tsv --threshold 0.5")(falls)
+app.command(
+    "review",
+    epilog="Example: rnnlogic review runs/umls --reject antibiotic treats virus --by Ada",
+)(review)
 app.add_typer(rules.app, name="rules")
 app.command("labels", epilog="Example: rnnlogic labels runs/wikidata labels.tsv")(labels_command.labels)
 app.command("card", epilog="Example: rnnlogic card runs/umls -o card.html")(card)
@@ -59,10 +69,14 @@ app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
 app.command("serve", epilog="Example: rnnlogic serve runs/umls")(serve.serve)
 app.command("tune", epilog="Example: rnnlogic tune umls -o tuned/umls --minutes 30")(tune.tune)
-app.command("reproduce", epilog="Example: rnnlogic reproduce table3 --small --data DIR")(reproduce.reproduce)
-app.command("reproduce-one", hidden=True)(reproduce.reproduce_one)
 app.command("check", epilog="Example: rnnlogic check runs/umls")(check.check)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)
+
+
+@app.command("reproduce", hidden=True, context_settings=ANYTHING)
+def _reproduce() -> None:
+    """Say where the command went."""
+    raise RNNLogicError("the paper's tables come from a clone of the repository: run `python -m paper` in it")
 
 
 def _print_version(wanted: bool) -> None:

@@ -16,15 +16,20 @@ from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
+    AllowOption,
     AsJson,
+    ConstraintsOption,
     EvidenceChoice,
     EvidenceOption,
     ExcelSafe,
     GraphOption,
     IdsOption,
     LabelsOption,
+    MissingOption,
     RunFolder,
     TypesOption,
+    WithFacts,
+    WithoutFacts,
 )
 from rnnlogic.cli.output import (
     echo,
@@ -39,6 +44,7 @@ from rnnlogic.cli.output import (
 if TYPE_CHECKING:
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.explain.answers import Answer
+    from rnnlogic.render.tables import Listed
 
 BLOCK = 1000  # queries answered at a time
 TOLD = 3  # rows without an answer that are told one by one
@@ -72,40 +78,57 @@ def predict(
         str | None, typer.Option("--input", help="File of head<TAB>relation lines; - for standard input.")
     ] = None,
     top: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10,
-    evidence: EvidenceOption = EvidenceChoice.train,
+    evidence: EvidenceOption = EvidenceChoice.everything,
     known: Annotated[
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
     ] = KnownChoice.drop,
     graph: GraphOption = None,
+    more: WithFacts = None,
+    less: WithoutFacts = None,
+    missing: MissingOption = None,
     excel_safe: ExcelSafe = False,
     labels: LabelsOption = None,
     ids: IdsOption = False,
+    constraints: ConstraintsOption = None,
+    allow_violations: AllowOption = False,
     as_json: AsJson = False,
 ) -> None:
     """Predict missing facts, with probabilities. These are the best answers of (head, relation, ?).
 
     With --input there is one line per answer (columns separated by tabs), or with --json one per query. Rows
-    with a name that the graph lacks are marked, the others answered; the exit code is then 1.
+    with a name that the graph lacks are marked, the others answered; the exit code is then 1. Answers that
+    break a constraint are left out and counted.
     """
-    model = load_model(run, graph, labels, ids)
+    from rnnlogic.calibrate.missing import parsed_missing
+
+    lacks = parsed_missing(missing)
+    model = load_model(run, graph, labels, ids, constraints, more, less)
     vocab = model.dataset.vocab
     if queries is None:
         query = _query(head, relation, tail, vocab)
-        answers = model.predict(*query, top, evidence.value, known.value)
-        meaning, mark = model.level(evidence.value).sentence(), preliminary_mark(model)
-        _print_answers(query, answers, known, as_json, meaning, vocab, mark)
+        best = model.predict(
+            *query, top, evidence.value, known.value, allow_violations=allow_violations, missing=lacks
+        )
+        meaning, mark = model.level(evidence.value, missing=lacks).sentence(), preliminary_mark(model)
+        _print_answers(query, best, known, as_json, meaning, vocab, mark)
         return
     if head or relation or tail:
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
-    rows = _read_queries(queries, vocab)
+    from rnnlogic.render.tables import Listed
+
+    rows, left_out = _read_queries(queries, vocab), 0
     if not as_json:
         print_row(COLUMNS)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         wanted = [row.query for row in block if row.problem is None]
-        found = iter(model.predict_many(wanted, top, evidence.value, known.value))
+        found = iter(model.predict_many(wanted, top, evidence.value, known.value, allow_violations, lacks))
         for row in block:
-            _print_lines(row, [] if row.problem else next(found), as_json, vocab, excel_safe)
+            answers: Listed[Answer] = Listed() if row.problem else next(found)
+            left_out += sum(answers.left_out.values())
+            _print_lines(row, answers, as_json, vocab, excel_safe)
+    if left_out and not as_json:
+        print_note(violations(left_out))
     _tell_unanswered(queries, [row for row in rows if row.problem])
 
 
@@ -125,34 +148,41 @@ def explain(
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with a picture of the paths.")
     ] = None,
-    evidence: EvidenceOption = EvidenceChoice.train,
+    evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    more: WithFacts = None,
+    less: WithoutFacts = None,
     labels: LabelsOption = None,
     ids: IdsOption = False,
     types: TypesOption = None,
+    constraints: ConstraintsOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain an answer on one screen: the reasons a person would give.
+    """Explain an answer on one screen.
 
     The first reason is the shortest rule whose record is close to the best; others rest on other facts. For
     an answer in first place, few facts are named that it depends on. --all and JSON have everything: ideas
     that sum to the score, and the rules of each.
     """
-    model = load_model(run, graph, labels, ids)
+    model = load_model(run, graph, labels, ids, constraints, more, less)
     asked, detailed = (head, relation, tail), rules or None
     told = (
         model.explain(*asked, paths, evidence.value, detailed, types=types)
         if instead is None
         else model.explain(*asked, paths, evidence.value, detailed, instead=instead, types=types)
     )
+    decided = model.decision(head, relation, tail)
     if as_json:
-        print_json(told.as_dict() | preliminary_mark(model))
+        mark = {} if decided is None else {"decision": decided.as_dict()}
+        print_json(told.as_dict() | preliminary_mark(model) | mark)
     else:
+        if decided is not None:
+            print_note(decided.text())
         for number, line in enumerate(told.lines(everything, terminal_width())):
             echo(line, **_style(line, number == 0))
         is_reached = bool(getattr(told, "contributions", True))
         if not is_reached and evidence is EvidenceChoice.train and graph is None:
-            print_note("the evidence is the training facts; `complete` uses all facts: --evidence all")
+            print_note("the known facts are those of train only: --facts all")
     if page is not None:
         _write(page, told.page())
 
@@ -177,6 +207,12 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         raise DataError(f"cannot be written ({error.strerror})", str(path)) from None
     echo(f"page written to {path}", err=True)
+
+
+def violations(number: int) -> str:
+    """How many answers were left out because they break constraints."""
+    what = "answer that breaks a constraint was" if number == 1 else "answers that break constraints were"
+    return f"{number:,} {what} left out; --allow-violations keeps them."
 
 
 def _query(head: str | None, relation: str | None, tail: str | None, vocab: Vocab) -> Query:
@@ -234,7 +270,7 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
 
 def _print_answers(
     query: Query,
-    answers: list[Answer],
+    answers: Listed[Answer],
     known: KnownChoice,
     as_json: bool,
     meaning: str,
@@ -249,8 +285,9 @@ def _print_answers(
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
     echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
+    broken = sum(answers.left_out.values())
     if not answers:
-        echo("  no rule reaches an answer")
+        echo(f"  {violations(broken)}" if broken else "  no rule reaches an answer")
         return
     rows = [
         [i, vocab.entity_title(vocab.entity_id(a.entity)), shown(a.probability), a.score]
@@ -262,10 +299,12 @@ def _print_answers(
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)
     echo()
+    if broken:
+        print_text(violations(broken))
     print_text(meaning)
 
 
-def _print_lines(row: Row, answers: list[Answer], as_json: bool, vocab: Vocab, excel_safe: bool) -> None:
+def _print_lines(row: Row, answers: Listed[Answer], as_json: bool, vocab: Vocab, excel_safe: bool) -> None:
     if as_json:
         told = _as_dict(row.query, answers, vocab) if row.problem is None else _unanswered(row)
         print_json(told, indent=None)
@@ -280,7 +319,7 @@ def _print_lines(row: Row, answers: list[Answer], as_json: bool, vocab: Vocab, e
         print_row([*asked, str(rank), entity, *numbers, label, ""])
 
 
-def _as_dict(query: Query, answers: list[Answer], vocab: Vocab) -> dict[str, object]:
+def _as_dict(query: Query, answers: Listed[Answer], vocab: Vocab) -> dict[str, object]:
     """The question with the names of the data, its answers, and labels under their own key."""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
     labels = vocab.labels_of([head, *(vocab.entity_id(a.entity) for a in answers)], [relation])
@@ -288,9 +327,16 @@ def _as_dict(query: Query, answers: list[Answer], vocab: Vocab) -> dict[str, obj
         "head": vocab.entities[head],
         "relation": vocab.relation_name(relation),
         "answers": [answer.as_dict() for answer in answers],
+        "left_out": dict(answers.left_out),
         **({"labels": labels} if any(labels.values()) else {}),
     }
 
 
 def _unanswered(row: Row) -> dict[str, object]:
-    return {"head": row.query[0], "relation": row.query[1], "answers": [], "problem": row.problem}
+    return {
+        "head": row.query[0],
+        "relation": row.query[1],
+        "answers": [],
+        "left_out": {},
+        "problem": row.problem,
+    }

@@ -18,7 +18,7 @@ def check(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or an embedding.")],
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a run folder is whole. The exit code is 1 if it is not."""
+    """Verify the checksums of a run folder. The exit code is 1 if it is not."""
     from rnnlogic.runs.check import check_folder
 
     found = check_folder(folder)

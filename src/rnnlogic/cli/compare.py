@@ -32,7 +32,7 @@ def compare(
     ids: IdsOption = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell whether RUN_A is really better than RUN_B. A paired bootstrap over facts decides."""
+    """Test whether RUN_A outperforms RUN_B. A paired bootstrap over facts decides."""
     from rnnlogic.runs.compare import compare_runs
 
     with StageProgress() as progress:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +13,10 @@ from rnnlogic.base.budget import Budget
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
+    AllowOption,
     AsJson,
     ClusterOption,
+    ConstraintsOption,
     EvidenceChoice,
     EvidenceOption,
     ExcelSafe,
@@ -21,8 +24,11 @@ from rnnlogic.cli.options import (
     IdsOption,
     LabelsOption,
     MaxMinutes,
+    MissingOption,
     RunFolder,
     TypesOption,
+    WithFacts,
+    WithoutFacts,
     print_cut,
 )
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
@@ -31,10 +37,7 @@ from rnnlogic.cli.progress import StageProgress
 if TYPE_CHECKING:
     from rnnlogic.calibrate.level import Level
     from rnnlogic.complete.complete import NewFact
-    from rnnlogic.complete.possible import PossibleFacts
-    from rnnlogic.data.vocab import Vocab
 
-OFF = "off"  # no types
 SHOWN = 5  # facts that are printed
 
 
@@ -45,16 +48,19 @@ def complete(
         typer.Option("--output", "-o", metavar="FILE", help="A .tsv, .csv, .jsonl, .nt or .parquet file."),
     ],
     relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None,
-    min_probability: Annotated[
-        float, typer.Option(help="Only facts that are at least so probable.", min=0, max=1)
-    ] = 0.0,
-    most: Annotated[int, typer.Option("--max", help="At most so many facts.", min=1)] = 1000,
+    min_probability: Annotated[float, typer.Option(help="Minimum probability.", min=0, max=1)] = 0.0,
+    most: Annotated[int, typer.Option("--max", help="Maximum number of facts.", min=1)] = 1000,
     evidence: EvidenceOption = EvidenceChoice.everything,
     graph: GraphOption = None,
+    more: WithFacts = None,
+    less: WithoutFacts = None,
+    missing: MissingOption = None,
     excel_safe: ExcelSafe = False,
     labels: LabelsOption = None,
     ids: IdsOption = False,
     types: TypesOption = None,
+    constraints: ConstraintsOption = None,
+    allow_violations: AllowOption = False,
     max_minutes: MaxMinutes = None,
     cluster: ClusterOption = None,
     as_json: AsJson = False,
@@ -65,47 +71,40 @@ def complete(
     comes with the rule that speaks most for it and one path of that rule. The file holds the names of the
     data; labels come in columns of their own.
 
-    Where the graph says what kind of thing an entity is, facts are left out whose head or tail is of a type
-    that the relation never has there in the training facts.
+    Facts that break a constraint are left out and counted: for example a second answer where each head has
+    one, or a head of a type that the relation never has. `rnnlogic data constraints` lists what is found.
     """
     from rnnlogic.base.clusters import on_cluster
+    from rnnlogic.calibrate.missing import parsed_missing
     from rnnlogic.complete.files import check_output, write_facts
-    from rnnlogic.complete.possible import possible_facts
 
-    budget = Budget.of_minutes(max_minutes, print_cut)
+    budget, lacks = Budget.of_minutes(max_minutes, print_cut), parsed_missing(missing)
     check_output(output)
-    model, started = load_model(run, graph, labels, ids), time.monotonic()
-    possible = possible_facts(model.dataset, types, evidence.value)
+    model, started = load_model(run, graph, labels, ids, constraints, more, less), time.monotonic()
     with stoppable(f"{output} was not written"), on_cluster(cluster), StageProgress() as progress:
         facts = model.complete(
-            relation, min_probability, most, evidence.value, progress, possible or OFF, budget
+            relation, min_probability, most, evidence.value, progress, types, budget, allow_violations, lacks
         )
         written = write_facts(output, facts, model.dataset.vocab.has_labels, excel_safe)
-        level = model.level(evidence.value)
-    seconds, vocab = time.monotonic() - started, model.dataset.vocab
+        level = model.level(evidence.value, missing=lacks)
+    seconds = time.monotonic() - started
     if as_json:
         summary = _summary(output, written, evidence, seconds) | preliminary_mark(model)
-        print_json(summary | {"types": _types(possible, vocab), "calibration": level.as_dict()})
+        print_json(summary | {"left_out": dict(facts.left_out), "calibration": level.as_dict()})
         return
     _print(output, written, evidence, seconds, level)
-    _print_left_out(possible, vocab)
+    _print_left_out(facts.left_out)
 
 
-def _print_left_out(possible: PossibleFacts | None, vocab: Vocab) -> None:
-    if possible is not None and possible.left_out:
+def _print_left_out(left_out: Mapping[str, int]) -> None:
+    number = sum(left_out.values())
+    if number:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in left_out.items())
         echo()
         print_text(
-            f"{possible.left_out:,} facts that rules propose were left out: their head or tail is of a type"
-            " that the relation never has there in training (types by"
-            f" {vocab.relation_label(possible.types.relation)}; --types off keeps them)."
+            f"{number:,} facts that rules propose break constraints and were left out ({kinds});"
+            " --allow-violations keeps them."
         )
-
-
-def _types(possible: PossibleFacts | None, vocab: Vocab) -> dict[str, Any] | None:
-    """For JSON: the relation that gives types, and how many facts they left out; None without types."""
-    if possible is None:
-        return None
-    return {"relation": vocab.relation_name(possible.types.relation), "left_out": possible.left_out}
 
 
 def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float) -> dict[str, Any]:
@@ -133,6 +132,6 @@ def _print(
     echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
     echo()
     print_text(level.sentence())
-    table = level.reliability.table()
+    table = level.table()
     if table:
         print_table(list(table[0]), [list(row.values()) for row in table])

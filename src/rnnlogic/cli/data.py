@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.cli.options import (
+    NO_READING,
     AsJson,
-    ColumnsOption,
+    ConstraintsOption,
     IdsOption,
-    LabelsOption,
-    QueryOption,
-    SepOption,
+    Reading,
+    TypesOption,
     load_named,
     print_notes,
+    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_pairs, print_table
 
 if TYPE_CHECKING:
+    from rnnlogic.constraints.constraints import Constraints
     from rnnlogic.data.dataset import Dataset
 
 app = typer.Typer(
@@ -57,27 +59,24 @@ def _known_rows() -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, known in KNOWN.items():
         sizes = {key: getattr(known, key) for key in ("entities", "relations", *SPLITS)}
-        where = "offline" if known.wheel_folder else "download"
-        rows.append({"name": name, **sizes, "where": str(local.pop(name, where)), "about": known.about})
+        rows.append({"name": name, **sizes, "where": str(local.pop(name, known.where)), "about": known.about})
     unknown = dict.fromkeys(("entities", "relations", *SPLITS))
     rows += [{"name": name, **unknown, "where": str(path), "about": ""} for name, path in local.items()]
     return rows
 
 
 @app.command("info", epilog="Example: rnnlogic data info umls --json")
+@reads_data
 def info(
     name: Source,
     as_json: AsJson = False,
     seed: Seed = 0,
     top: Annotated[int, typer.Option(help="How many of the largest relations to show.", min=0)] = 10,
-    columns: ColumnsOption = None,
-    sep: SepOption = None,
-    labels: LabelsOption = None,
+    reading: Reading = NO_READING,
     ids: IdsOption = False,
-    query: QueryOption = None,
 ) -> None:
     """Show the size of a dataset, what cleaning found, and its largest relations."""
-    dataset = load_named(name, columns, sep, labels, query, seed=seed, ids=ids)
+    dataset = load_named(name, reading, seed=seed, ids=ids)
     if as_json:
         print_json(_summary(dataset) | {"cleaning": dataset.report.as_dict()})
         return
@@ -109,7 +108,52 @@ def _relation_rows(dataset: Dataset, top: int) -> list[list[Any]]:
     return [[dataset.vocab.relation_label(int(r)), *sizes[:, r].tolist()] for r in largest]
 
 
+@app.command("constraints", epilog="Example: rnnlogic data constraints umls --json")
+@reads_data
+def constraints(
+    name: Source,
+    stated: ConstraintsOption = None,
+    top: Annotated[int, typer.Option(help="How many of each kind to show; 0 for all.", min=0)] = 20,
+    reading: Reading = NO_READING,
+    ids: IdsOption = False,
+    types: TypesOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what the facts show to be impossible, with exceptions: a second answer, a loop, a wrong type, ...
+
+    A constraint without exceptions rules answers out. One with exceptions is only told. All facts are looked
+    at, those of valid and test too.
+    """
+    from rnnlogic.runs.constraints import FoundConstraints, stated_texts
+
+    dataset = load_named(name, reading, ids=ids)
+    texts = () if stated is None else stated_texts(stated, dataset.vocab)
+    found = FoundConstraints(texts).on(dataset, "all", dataset.graph("all"), types)
+    if as_json:
+        print_json([one.as_dict(dataset.vocab) for one in found])
+        return
+    _print_constraints(found, top)
+
+
+def _print_constraints(found: Constraints, top: int) -> None:
+    """Kinds in their order; of each those first that have no exceptions and rule out most."""
+    from rnnlogic.constraints.constraint import KINDS
+
+    for kind in KINDS:
+        own = [one for one in found if one.kind == kind]
+        own.sort(key=lambda one: (not one.is_hard, -one.expected))
+        shown = own[:top] if top else own
+        for one in shown:
+            mark = "stated: " if one.origin == "stated" else ""
+            echo(f"{kind:<13}{mark}{one.text(found.vocab)}{'' if one.is_hard else ' (excludes nothing)'}")
+        if len(own) > len(shown):
+            echo(f"{kind:<13}and {len(own) - len(shown):,} more: --top 0 shows all")
+    if not len(found):
+        echo("the facts show no constraints; --constraints FILE states some")
+
+
 @app.command("split", epilog="Example: rnnlogic data split facts.tsv -o my-data --ratios 80/10/10 --seed 1")
+@reads_data
 def split(
     name: Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],
@@ -120,10 +164,7 @@ def split(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the dataset in a folder that is not empty.")
     ] = False,
-    columns: ColumnsOption = None,
-    sep: SepOption = None,
-    labels: LabelsOption = None,
-    query: QueryOption = None,
+    reading: Reading = NO_READING,
 ) -> None:
     """Split facts at random into train, valid and test files; train keeps every entity and relation."""
     from rnnlogic.data.places import stem_of
@@ -131,7 +172,7 @@ def split(
     from rnnlogic.data.split import default_ratios, parse_ratios
 
     wanted = parse_ratios(ratios) if ratios else default_ratios(stem_of(Path(name)))
-    dataset = load_named(name, columns, sep, labels, query, seed=seed, ratios=wanted)
+    dataset = load_named(name, reading, seed=seed, ratios=wanted)
     save_dataset(dataset, output, force=force)
     print_pairs([*_summary(dataset).items(), ("written to", output)])
     print_notes(dataset)

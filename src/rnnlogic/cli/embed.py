@@ -11,15 +11,14 @@ import typer
 from rnnlogic.base.budget import Budget
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.options import (
+    NO_READING,
     AsJson,
-    ColumnsOption,
-    LabelsOption,
     MaxMinutes,
-    QueryOption,
-    SepOption,
+    Reading,
     load_named,
     print_cut,
     print_notes,
+    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_pairs, print_table, print_text
 from rnnlogic.cli.progress import StageProgress
@@ -36,6 +35,7 @@ SHOWN = ("dataset", "model", "dim", "margin", "steps", "minutes")  # of about.js
 TOLD_APART = ("planned_steps", "ran_out_of_time")  # by a sentence, if time ran out
 
 
+@reads_data
 def embed(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="EMB", help="Folder to write.")],
@@ -44,10 +44,7 @@ def embed(
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
     ] = None,
-    columns: ColumnsOption = None,
-    sep: SepOption = None,
-    labels: LabelsOption = None,
-    query: QueryOption = None,
+    reading: Reading = NO_READING,
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: MaxMinutes = None,
@@ -65,9 +62,9 @@ def embed(
     from rnnlogic.embeddings.files import is_finished
 
     budget = Budget.of_minutes(max_minutes, print_cut)
-    dataset = load_named(name, columns, sep, labels, query)
+    dataset = load_named(name, reading)
     print_notes(dataset, err=True)
-    settings = _settings(dataset, model, dim, changes or [], seed)
+    settings = _settings(model, dim, changes or [], seed)
     was_finished = is_finished(output) and not restart
     with stoppable("run the same command again to resume"), StageProgress() as progress:
         embedding = _fit(dataset, settings, output, progress, threads, budget.minutes, restart, device)
@@ -79,14 +76,12 @@ def embed(
         _print_summary(summary, reports, was_finished)
 
 
-def _settings(
-    dataset: Dataset, model: str, dim: int | None, changes: list[str], seed: int | None
-) -> TrainingSettings:
-    from rnnlogic.embeddings.settings import override, settings_for
+def _settings(model: str, dim: int | None, changes: list[str], seed: int | None) -> TrainingSettings:
+    from rnnlogic.embeddings.settings import default_settings, override
 
     direct = {"dim": dim, "seed": seed}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
-    return override(settings_for(dataset, model), wanted)
+    return override(default_settings(model), wanted)
 
 
 def _fit(

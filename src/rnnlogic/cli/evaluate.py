@@ -11,8 +11,10 @@ import typer
 from rnnlogic.base.budget import Budget
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
+    AllowOption,
     AsJson,
     ClusterOption,
+    ConstraintsOption,
     EvidenceChoice,
     EvidenceOption,
     GraphOption,
@@ -62,6 +64,8 @@ def evaluate(
     cluster: ClusterOption = None,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
     max_minutes: MaxMinutes = None,
+    constraints: ConstraintsOption = None,
+    allow_violations: AllowOption = False,
     as_json: AsJson = False,
 ) -> None:
     """Rank the answers of a split. The report of a finished fit is kept in the run folder too.
@@ -74,7 +78,7 @@ def evaluate(
     from rnnlogic.runs.folder import Run
 
     budget = Budget.of_minutes(max_minutes)
-    model = load_model(run, graph, labels, ids)
+    model = load_model(run, graph, labels, ids, constraints)
     with on_cluster(cluster), StageProgress() as progress:
         stage = f"evaluate {split.value}"
         report = model.evaluate(
@@ -85,9 +89,11 @@ def evaluate(
             negatives,
             seed,
             budget.minutes,
+            allow_violations,
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
     name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
+    name += "-violations" if allow_violations else ""
     if as_json:
         more = transfer | preliminary_mark(model) | (_labels(model.dataset.vocab) if relations else {})
         print_json(report.as_dict(relations) | more)

@@ -11,7 +11,15 @@ import typer
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import AsJson, LabelsOption, RelationOption, RunFolder, TopOption, load_named
+from rnnlogic.cli.options import (
+    AsJson,
+    LabelsOption,
+    Reading,
+    RelationOption,
+    RunFolder,
+    TopOption,
+    load_named,
+)
 from rnnlogic.cli.output import echo, print_json
 from rnnlogic.cli.progress import StageProgress
 
@@ -43,6 +51,7 @@ class Target(StrEnum):
     sparql = "sparql"
     sparql_construct = "sparql-construct"
     sparql_insert = "sparql-insert"
+    shacl = "shacl"
     cypher = "cypher"
     sql = "sql"
     sql_ranking = "sql-ranking"
@@ -72,13 +81,14 @@ def export(
     statistics. An anyburl file gets AnyBURL's: paths that visit an entity twice do not count.
 
     Programs: prolog, datalog (clingo), sparql, cypher and sql return what every rule predicts and by how many
-    walks; sparql-construct and sparql-insert produce the predicted facts only.
+    paths; sparql-construct and sparql-insert produce the predicted facts only, and so does shacl: SHACL 1.2
+    Rules after the W3C Working Draft of 11 July 2026.
 
     Files hold the names of the data. Labels are shown in comments, where the format has comments, and in a
     jsonl file under their own key.
 
     Rankings: sql-ranking and sparql-ranking score all answers for a relation in one query, as
-    `rnnlogic predict` does.
+    `rnnlogic predict --facts train` does.
     """
     _check_options(target, relation, head, facts)
     model = load_model(run, ids=ids)
@@ -114,7 +124,7 @@ def convert(
 
     if target.endswith("-ranking"):
         raise RNNLogicError("a ranking needs the weights of a run: use `rnnlogic rules RUN export`")
-    dataset = load_named(data, labels=labels)
+    dataset = load_named(data, Reading(labels=labels))
     table, report = read_table(source, dataset.vocab, cast("RuleFormat | None", origin and origin.value))
     _write(output, table, dataset, target)
     counts = {"read": report.read, "dropped": report.dropped(), "rules": len(table)}
@@ -166,7 +176,8 @@ def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, h
     if not isinstance(model.scorer, RuleScorer):
         raise RNNLogicError("this run does not score answers by rules alone, so no query can rank as it does")
     entity = None if head is None else vocab.entity_id(head)
-    return RANKINGS[target.value](table, vocab, vocab.relation_id(relation), model.learned.feature, entity)
+    write, feature = RANKINGS[target.value], model.learned.feature
+    return write(table, vocab, vocab.relation_id(relation), feature, entity, model.dataset.path_kind)
 
 
 def _write(
@@ -176,7 +187,7 @@ def _write(
     from rnnlogic.rules.programs import PROGRAMS
 
     if target.value in PROGRAMS:
-        text = PROGRAMS[target.value](table, dataset.vocab)
+        text = PROGRAMS[target.value](table, dataset.vocab, dataset.path_kind)
         _write_texts({output: text} | _facts_text(facts, target, dataset))
         return
     if target == Target.anyburl and not _has_anyburl_figures(table):

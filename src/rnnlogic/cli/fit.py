@@ -17,16 +17,17 @@ from rnnlogic.base.memory import reuse_memory
 from rnnlogic.base.numbers import whole_number
 from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
+    NO_READING,
     AsJson,
     BanOption,
     ClusterOption,
-    ColumnsOption,
-    LabelsOption,
+    ConstraintsOption,
     MaxMinutes,
-    QueryOption,
-    SepOption,
+    Reading,
+    TemplatesOption,
     load_named,
     print_notes,
+    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_pairs, print_table
 from rnnlogic.cli.progress import StageProgress
@@ -42,11 +43,12 @@ if TYPE_CHECKING:
 FIT = 0.93  # of a budget; the rest is for the validation set
 
 
+@reads_data
 def fit(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")],
     config: Annotated[
-        Path | None, typer.Option(help="YAML file of settings. Default: packaged settings for the dataset.")
+        Path | None, typer.Option(help="YAML file of all settings. Default: the same for every graph.")
     ] = None,
     changes: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
@@ -72,16 +74,21 @@ def fit(
         list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
     ] = None,
     ban: BanOption = None,
+    review: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Learn from decisions too: accepted facts, rejected ones as false."
+        ),
+    ] = None,
+    constraints: ConstraintsOption = None,
     compact: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBER|off", help="At most NUMBER rules per relation and direction; off: the full model."
         ),
     ] = None,
-    columns: ColumnsOption = None,
-    sep: SepOption = None,
-    labels: LabelsOption = None,
-    query: QueryOption = None,
+    reading: Reading = NO_READING,
+    templates: TemplatesOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: MaxMinutes = None,
@@ -100,12 +107,14 @@ def fit(
 
     reuse_memory()  # before libraries start threads of their own
     budget = Budget.of_minutes(max_minutes)
-    dataset = load_named(name, columns, sep, labels, query)
+    dataset = load_named(name, reading, templates=templates)
     print_notes(dataset, err=True)
+    dataset = dataset if review is None else _reviewed(dataset, review)
     _print_untrained(dataset)
     wanted = [*(changes or []), *_compact_settings(compact)]
     settings = _settings(dataset, config, variant, wanted, seed, threads)
     settings = _edited(settings, pin or [], ban or [])
+    settings = settings if constraints is None else _constrained(settings, constraints, dataset)
     given = None if rules is None else _given(rules, dataset, settings)
     if redo_damaged:
         print_redone(output)
@@ -165,10 +174,11 @@ def _settings(
 ) -> Config:
     from rnnlogic.config import override, preset_for, read_config
 
-    config = preset_for(dataset, variant or "rnnlogic") if file is None else read_config(file)
     direct = {"variant": variant, "seed": seed, "threads": threads}
     wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
-    return override(config, wanted) if wanted else config
+    if file is not None:
+        return override(read_config(file), wanted)
+    return preset_for(dataset, variant or "rnnlogic", lambda own: override(own, wanted))
 
 
 def _compact_settings(text: str | None) -> list[str]:
@@ -188,12 +198,37 @@ def _print_untrained(dataset: Dataset) -> None:
     if named:
         shown = ", ".join(named[:5]) + (", ..." if len(named) > 5 else "")
         print_note(f"nothing is learned for {len(named):,} relation(s) without training facts: {shown}")
+    if not len(dataset.valid):
+        print_note(
+            "there are no validation facts, so regularisation is the default one and all rules are kept;"
+            " `rnnlogic data split` sets some facts aside"
+        )
+
+
+def _reviewed(dataset: Dataset, file: Path) -> Dataset:
+    """The data with what people decided; prints what that changes."""
+    from rnnlogic.review.judged import reviewed
+    from rnnlogic.review.log import read_decisions
+
+    learned, notes = reviewed(dataset, read_decisions(file), str(file))
+    for note in notes:
+        print_note(note)
+    return learned
 
 
 def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
     from rnnlogic.config import changed
 
     return changed(config, {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)})
+
+
+def _constrained(config: Config, file: Path, dataset: Dataset) -> Config:
+    """The settings with the constraints that a file states."""
+    from rnnlogic.config import changed
+    from rnnlogic.runs.constraints import stated_texts
+
+    texts = stated_texts(file, dataset.vocab)
+    return changed(config, {"constraints": {"stated": (*config.constraints.stated, *texts)}})
 
 
 def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
@@ -248,7 +283,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     pairs = [(key, summary[key]) for key in ("run", "dataset", "rules", "minutes")]
     print_pairs([*pairs, *((f"valid {name}", value) for name, value in metrics.items())])
     if summary["left_out"]:
-        echo("\nLeft out for want of time")
+        echo("\nSkipped because of the time limit")
         print_pairs(list(summary["left_out"].items()))
     if summary["frontier"]:
         from rnnlogic.runs.frontier import HEADERS

@@ -26,7 +26,7 @@ def plot_frontier(run: Run, output: Path) -> int:
     try:
         import matplotlib
     except ImportError:
-        raise RNNLogicError('--frontier needs matplotlib: pip install "rnnlogic[plots]"') from None
+        raise RNNLogicError("--frontier needs matplotlib: pip install '.[plots]' in the clone") from None
     matplotlib.use("Agg")
     try:
         _draw(arrays, output)

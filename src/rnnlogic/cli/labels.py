@@ -1,4 +1,4 @@
-"""`rnnlogic labels`: names to show for a run that is there already."""
+"""`rnnlogic labels`: names and sentences to show for a run that is there already."""
 
 from __future__ import annotations
 
@@ -7,28 +7,42 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.cli.options import AsJson, RunFolder
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.cli.options import AsJson, RunFolder, TemplatesOption
 from rnnlogic.cli.output import echo, print_json, print_note
 
 
 def labels(
     run: RunFolder,
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="Lines of name<TAB>label for entities and relations.")
-    ],
+        Path | None,
+        typer.Argument(metavar="FILE", help="Lines of name<TAB>label for entities and relations."),
+    ] = None,
+    templates: TemplatesOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Give a run labels: names to show instead of ids. Nothing is learned anew.
+    """Give a run labels to show, or templates to say facts by.
 
-    They go before the labels that the run has. Questions may use them, and every command shows them; --ids
-    shows the names of the data.
+    Labels are names that stand for ids; templates say how a relation is put into words. They go before those
+    that the run has, and nothing is learned again. Questions may use labels, and every command shows them;
+    --ids shows the names of the data.
     """
-    from rnnlogic.runs.labels import label_run
+    from rnnlogic.runs.labels import label_run, template_run
 
-    found = label_run(run, file)
-    if found.note:
-        print_note(found.note)
+    if file is None and templates is None:
+        raise RNNLogicError("give a file of labels, or --templates")
+    said = None if templates is None else template_run(run, templates)
+    found = None if file is None else label_run(run, file)
+    for note in (said and said.note, found and found.note):
+        if note:
+            print_note(note)
+    entities, relations = (found.entities, found.relations) if found else (0, 0)
+    number = said.relations if said else 0
     if as_json:
-        print_json({"run": str(run), "entities": found.entities, "relations": found.relations})
-    else:
-        echo(f"{run}: {found.entities:,} entities and {found.relations:,} relations labelled")
+        numbers = {"entities": entities, "relations": relations, "templates": number}
+        print_json({"run": str(run), **numbers})
+        return
+    if found:
+        echo(f"{run}: {entities:,} entities and {relations:,} relations labelled")
+    if said:
+        echo(f"{run}: templates for {number:,} relations")

@@ -23,7 +23,7 @@ def mcp(
 ) -> None:
     """Offer a run to language-model agents.
 
-    They get read-only tools by the Model Context Protocol.
+    They get tools by the Model Context Protocol; all but `review` only read.
 
     The tools describe the graph, find entities and their facts, predict, explain, list rules and complete.
     By default an agent starts this command itself and talks to it over standard input and output.

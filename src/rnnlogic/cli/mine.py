@@ -10,18 +10,17 @@ import typer
 
 from rnnlogic.base.budget import Budget
 from rnnlogic.cli.options import (
+    NO_READING,
     AsJson,
     BanOption,
     ClusterOption,
-    ColumnsOption,
     IdsOption,
-    LabelsOption,
     MaxMinutes,
-    QueryOption,
-    SepOption,
+    Reading,
     load_named,
     print_cut,
     print_notes,
+    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
 from rnnlogic.cli.progress import StageProgress
@@ -36,6 +35,7 @@ MINING = 0.95  # of a budget; the rest is for the file
 FIGURES = ["count", "support", "confidence"]
 
 
+@reads_data
 def mine(
     name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Rule file to write.")],
@@ -62,11 +62,8 @@ def mine(
         int | None, typer.Option(help="Bodies per relation that are measured (mine.candidates).", min=1)
     ] = None,
     ban: BanOption = None,
-    columns: ColumnsOption = None,
-    sep: SepOption = None,
-    labels: LabelsOption = None,
+    reading: Reading = NO_READING,
     ids: IdsOption = False,
-    query: QueryOption = None,
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
     threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
     max_minutes: MaxMinutes = None,
@@ -89,7 +86,7 @@ def mine(
     from rnnlogic.rules.table import RuleTable
 
     budget = Budget.of_minutes(max_minutes, print_cut)
-    dataset = load_named(name, columns, sep, labels, query, ids=ids)
+    dataset = load_named(name, reading, ids=ids)
     print_notes(dataset, err=True)
     mining = {
         "keep": top,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.cli.options import load_named
 from rnnlogic.cli.output import print_note
 
@@ -13,24 +14,55 @@ if TYPE_CHECKING:
 
 
 def load_model(
-    run: Path, graph: str | None = None, labels: Path | None = None, ids: bool = False
+    run: Path,
+    graph: str | None = None,
+    labels: Path | None = None,
+    ids: bool = False,
+    constraints: Path | None = None,
+    more: Path | None = None,
+    less: Path | None = None,
 ) -> RNNLogic:
     """The model of a run folder, moved to another graph if one is named; prints what does not fit.
 
+    `more` and `less` are files of facts that are known besides, and that are taken away.
     `labels` are names to show, for this command only; `ids` shows the names of the data instead.
+    `constraints` is a file of stated constraints that replaces those of the run.
     """
     from rnnlogic.model import RNNLogic
 
     model = RNNLogic.load(run)
     if model.preliminary:
         print_note(unfinished(model, run))
+    for line in model.decisions.notes:
+        print_note(line)
     if graph is not None:
         preliminary, model = model.preliminary, model.on(load_named(graph))
         model.preliminary = preliminary
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:
             print_note(line)
+    if less is not None:
+        model = model.without_facts(facts_of_file(less))
+    if more is not None:
+        model = model.with_facts(facts_of_file(more))
+    model = model if constraints is None else model.with_constraints(constraints)
     return _showing(model, labels, ids)
+
+
+def facts_of_file(path: Path) -> list[tuple[str, str, str]]:
+    """The facts of a file of any kind that `fit` reads, by the names in it."""
+    from rnnlogic.data.files import read_file
+    from rnnlogic.data.options import ReadOptions
+
+    if not path.is_file():
+        raise DataError("no such file of facts", path)
+    raw = read_file(path, ReadOptions())
+    entities, relations = list(raw.entities), list(raw.relations)
+    return [
+        (entities[head], relations[relation], entities[tail])
+        for facts in raw.splits.values()
+        for head, relation, tail in facts.tolist()
+    ]
 
 
 def _showing(model: RNNLogic, labels: Path | None, ids: bool) -> RNNLogic:

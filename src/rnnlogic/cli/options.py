@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from enum import StrEnum
+from functools import wraps
+from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -48,7 +52,7 @@ MaxMinutes = Annotated[
     float | None,
     typer.Option(
         "--max-minutes",
-        help="Stop after about this many minutes with what there is; says what it cut.",
+        help="Approximate time limit in minutes; reports what was skipped.",
         min=0,
     ),
 ]
@@ -64,28 +68,13 @@ class EvidenceChoice(StrEnum):
 
 
 EvidenceOption = Annotated[
-    EvidenceChoice, typer.Option("--evidence", help="Facts that the rules are applied to.")
+    EvidenceChoice,
+    typer.Option("--facts", "--evidence", help="Facts that are known: rules are applied to them."),
 ]
 GraphOption = Annotated[
     str | None,
     typer.Option(
         "--graph", metavar="DATASET", help="Apply the rules to another graph: dataset name, folder or file."
-    ),
-]
-ColumnsOption = Annotated[
-    str | None,
-    typer.Option(
-        "--columns",
-        metavar="HEAD,RELATION,TAIL",
-        help="Columns of the table, by name or by number from 1: from,kind,to or 1,3,2.",
-    ),
-]
-SepOption = Annotated[
-    str | None,
-    typer.Option(
-        "--sep",
-        metavar="CHARACTER",
-        help="What separates the columns: a character, or tab, space, comma, semicolon, bar.",
     ),
 ]
 LabelsOption = Annotated[
@@ -94,6 +83,14 @@ LabelsOption = Annotated[
         "--labels",
         metavar="FILE",
         help="Names to show for entities and relations: lines of name<TAB>label.",
+    ),
+]
+TemplatesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--templates",
+        metavar="FILE",
+        help="How relations are said: lines of relation<TAB>X depends on Y<TAB>Y is needed by X.",
     ),
 ]
 IdsOption = Annotated[bool, typer.Option("--ids", help="Show names as in the data instead of labels.")]
@@ -105,37 +102,123 @@ TypesOption = Annotated[
         help="Relation that gives the types of entities. Default: rdf:type, instance of (P31) or type.",
     ),
 ]
-QueryOption = Annotated[
-    str | None,
+ConstraintsOption = Annotated[
+    Path | None,
     typer.Option(
-        "--query",
-        metavar="TEXT",
-        help="SPARQL, Cypher or SQL that gives head, relation and tail, for endpoints and database files.",
+        "--constraints",
+        metavar="FILE",
+        help="What must hold: YAML or TSV such as `functional: section`, or SHACL and OWL (.ttl, .nt, .rdf).",
     ),
 ]
+AllowOption = Annotated[bool, typer.Option("--allow-violations", help="Keep answers that break constraints.")]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a dataset: the options that `reads_data` gives to a command."""
+
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HEAD,RELATION,TAIL",
+            help="Columns of the table, by name or by number from 1: from,kind,to or 1,3,2.",
+        ),
+    ] = None
+    sep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CHARACTER",
+            help="What separates the columns: a character, or tab, space, comma, semicolon, bar.",
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="How a text file is written, for example utf-8, cp1252 or utf-16."),
+    ] = None
+    labels: LabelsOption = None
+    query: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="SPARQL, Cypher or SQL that gives head, relation and tail, for endpoints and databases.",
+        ),
+    ] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Weights of facts, above 0 and at most 1; score/1000 divides."),
+    ] = None
+    source: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Where facts come from; several: a|b or a;b.")
+    ] = None
+    min_weight: Annotated[
+        float | None, typer.Option(metavar="NUMBER", help="Leave out facts of a lower weight.")
+    ] = None
+    without_source: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Leave out facts that come from nowhere else; repeatable."),
+    ] = None
+    skip_incomplete: Annotated[
+        bool, typer.Option("--skip-incomplete", help="Skip rows with an empty cell.")
+    ] = False
+    keep_null_words: Annotated[
+        bool, typer.Option("--keep-null-words", help="Take NULL, N/A, nan, - and unknown for names.")
+    ] = False
+
+
+NO_READING = Reading()
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameter `reading` is made of one option for each field of `Reading`."""
+    hints = get_type_hints(Reading, include_extras=True)
+    options = [
+        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(Reading)
+    ]
+    names = [option.name for option in options]
+
+    @wraps(command)
+    def with_options(*args: Any, **told: Any) -> None:
+        command(*args, reading=Reading(**{name: told.pop(name) for name in names}), **told)
+
+    plain = signature(command, eval_str=True)
+    shown: list[Parameter] = []
+    for one in plain.parameters.values():
+        if one.name == "reading":
+            shown += options
+        else:
+            shown.append(one.replace(kind=Parameter.KEYWORD_ONLY))
+    with_options.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {one.name: one.annotation for one in shown}
+    return with_options
 
 
 def load_named(
     name: str,
-    columns: str | None = None,
-    sep: str | None = None,
-    labels: Path | None = None,
-    query: str | None = None,
+    reading: Reading = NO_READING,
     *,
     seed: int = 0,
     ratios: Sequence[float] | None = None,
     ids: bool = False,
+    templates: Path | None = None,
 ) -> Dataset:
     """Load a dataset as the options say; the caller prints the lines of its report, doubts included."""
     import warnings
 
     from rnnlogic.data.dataset import DataWarning, load_dataset
+    from rnnlogic.data.templates import templated
 
+    told = {one.name: getattr(reading, one.name) for one in fields(reading)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the report says the same
         dataset = load_dataset(
-            name, seed=seed, ratios=ratios, columns=columns, sep=sep, labels=labels, query=query
+            name, seed=seed, ratios=ratios, progress=lambda line: print_note(line, err=True), **told
         )
+    if templates is not None:
+        found = templated(dataset.vocab, templates)
+        dataset = dataset.with_vocab(found.vocab)
+        if found.note:
+            print_note(found.note)
     return dataset.with_vocab(dataset.vocab.with_ids()) if ids else dataset
 
 
@@ -148,3 +231,21 @@ def print_notes(dataset: Dataset, *, err: bool = False) -> None:
 def print_cut(stage: str, what: str) -> None:
     """Print what a stage left out for want of time."""
     print_note(f"time is up: {stage}: {what}")
+
+
+WithFacts = Annotated[
+    Path | None,
+    typer.Option("--with", metavar="FILE", help="Facts that are known besides, for this command."),
+]
+WithoutFacts = Annotated[
+    Path | None,
+    typer.Option("--without", metavar="FILE", help="Facts that are taken away, for this command."),
+]
+MissingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="N|SHARE",
+        help="How many facts are missing: a number, or a share such as 5%. Default: an estimate.",
+    ),
+]

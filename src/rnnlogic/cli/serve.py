@@ -41,7 +41,7 @@ def serve(
         from rnnlogic.serve.patience import PatientProtocol
         from rnnlogic.serve.security import Access
     except ImportError as error:
-        raise RNNLogicError(f"{error.name} is missing: pip install 'rnnlogic[serve]'") from None
+        raise RNNLogicError(f"{error.name} is missing: pip install '.[serve]' in the clone") from None
 
     access = Access(host, token, public)
     app = make_app(runs, access, threads=threads)

@@ -32,7 +32,7 @@ def tune(
     Trials are judged by validation facts; test facts are not looked at. Run the same command again to resume
     a search that was stopped. DIR/settings.yaml is for `rnnlogic fit --config`; DIR/report.md tells the rest.
     """
-    from rnnlogic.studies.tune import REPORT, SETTINGS, tune
+    from rnnlogic.fit.tune import REPORT, SETTINGS, tune
 
     dataset = load_named(name)
     print_notes(dataset, err=True)
@@ -48,5 +48,5 @@ def tune(
     )
     if found.importance:
         print_table(["knob", "importance"], [[k, round(v, 2)] for k, v in found.importance.items()])
-    echo(f"validation MRR {found.gain:+.4f} against the packaged settings; see {output / REPORT}")
+    echo(f"validation MRR {found.gain:+.4f} against the default settings; see {output / REPORT}")
     echo(f"\nNext step\n  rnnlogic fit {name} -o RUN --config {output / SETTINGS}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,31 +15,44 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Progress
 from rnnlogic.calibrate.level import Level, asked_direction
-from rnnlogic.calibrate.standing import new_answers, straight
+from rnnlogic.calibrate.standing import (
+    FEATURES,
+    Standing,
+    new_answers,
+    one_way,
+    straight,
+    together,
+    turned,
+)
+from rnnlogic.calibrate.standing import chosen as chosen_of
 from rnnlogic.complete.possible import PossibleFacts
+from rnnlogic.complete.reason import Found, Reasons
+from rnnlogic.constraints.constraints import Codes
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explain import named_facts
-from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.explain.records import Records
+from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.predictors.base import AnswerScorer
-from rnnlogic.rules.rule import Rule, format_rule, mirrored
+from rnnlogic.rules.rule import Rule, format_rule
 
 SPARE = 4  # facts that get a second look for each one wanted
 LEAST_SPARE = 2000
 BLOCK = 1024  # questions of a unit of work
+TOGETHER = 1000  # facts for which reasons are looked up together, question by question
 SMALL_BLOCK = 512  # with a budget
 QUESTIONS, SECOND = 0.5, 0.6  # shares of a budget; reasons take the rest
 
 
 @dataclass(frozen=True)
 class NewFact:
-    """A missing fact, how probable it is, and the strongest reason for it."""
+    """A missing fact, how probable it is, and the first reason for it."""
 
     head: str
     relation: str
     tail: str
     probability: float
-    rule: str | None  # the rule that adds most to its score; None if only an embedding speaks for it
+    rule: str | None  # the rule that `explain` names first; None if only an embedding reaches it
     path: str | None  # one walk of that rule from head to tail
     facts: tuple[tuple[str, str, str], ...]  # the facts of that walk
     labels: Mapping[str, str] = field(default_factory=dict)  # what people see of head, ..., path, if labelled
@@ -73,6 +87,7 @@ def complete(
     progress: Progress,
     possible: PossibleFacts | None = None,
     budget: Budget = UNLIMITED,
+    records: Records | None = None,
 ) -> Iterator[NewFact]:
     """The `most` most probable facts of some relations (< R) that are not in the graph, best first.
 
@@ -85,14 +100,20 @@ def complete(
     facts, probability = proposed_facts(graph, scorer, level, relations, number, progress, possible, budget)
     best = np.lexsort((facts[:, 2], facts[:, 0], facts[:, 1], -probability))
     best = best[probability[best] >= min_probability][:most]
-    for done, i in enumerate(best.tolist(), 1):
-        if budget.is_over:
-            budget.cut("reasons", f"{done - 1:,} of the {len(best):,} facts found are given")
-            return
-        head, relation, tail = facts[i].tolist()
-        rule, path = strongest_reason(graph, scorer, head, relation, tail)
-        progress("reasons", done, len(best), "")
-        yield _named(vocab, (head, relation, tail), float(probability[i]), rule, path)
+    reasons, done = Reasons(graph, vocab, scorer, records or Records(graph, scorer.rules)), 0
+    for block in np.split(best, range(TOGETHER, len(best), TOGETHER)):
+        rows = [(head, relation, tail) for head, relation, tail in facts[block].tolist()]
+        found: dict[Fact, Found] = {}
+        if not budget.is_limited:
+            found = reasons.of_many(rows, partial(progress, "reasons"))
+        for fact, chance in zip(rows, probability[block].tolist(), strict=True):
+            if budget.is_over:
+                budget.cut("reasons", f"{done:,} of the {len(best):,} facts found are given")
+                return
+            rule, path = found[fact] if fact in found else reasons.of(fact)
+            done += 1
+            progress("reasons", done, len(best), "")
+            yield _named(vocab, fact, chance, rule, path)
 
 
 def _named(vocab: Vocab, fact: Fact, probability: float, rule: Rule | None, path: Path | None) -> NewFact:
@@ -144,53 +165,65 @@ def proposed_facts(
     wanted = [r for r in relations if asked_direction(scorer.rules, r, graph.num_relations) in answered]
     blocks = _questions(graph, wanted, budget)
     _ask(_Shared(graph, scorer, level, number, possible), blocks, chosen, progress, budget.share(QUESTIONS))
-    facts = chosen.facts()
+    best = chosen.best()
     if budget.is_limited:
-        return _looked_twice(graph, scorer, level, facts, progress, budget.share(SECOND))
-    probability = np.zeros(len(facts))
-    present = np.unique(facts[:, 1])
+        return _looked_twice(graph, scorer, level, best, progress, budget.share(SECOND))
+    probability = np.zeros(len(best.facts))
+    present = np.unique(best.facts[:, 1])
     for done, relation in enumerate(present.tolist(), 1):
-        rows = facts[:, 1] == relation
-        probability[rows] = level.probabilities(graph, scorer, facts[rows])
+        rows = best.facts[:, 1] == relation
+        probability[rows] = _both_ways(graph, scorer, level, Offered(*(column[rows] for column in best)))
         progress("second look", done, len(present), "")
-    return facts, probability
+    return best.facts, probability
+
+
+def _both_ways(graph: Graph, scorer: AnswerScorer, level: Level, offered: Offered) -> NDArray[np.float64]:
+    """Probabilities [n] of new facts: their own question was asked before, so only the other one is now."""
+    facts = offered.facts
+    asked = np.array(
+        [asked_direction(scorer.rules, r, graph.num_relations) for r in range(graph.num_relations)]
+    )
+    is_straight = asked[facts[:, 1]] < graph.num_relations
+    own = Standing(offered.features, offered.answers)
+    back = np.where(is_straight[:, None], turned(facts, graph.num_relations), facts)
+    other = one_way(graph, scorer, back)
+    features, ways = together(chosen_of(is_straight, own, other), chosen_of(is_straight, other, own))
+    return level.of_features(features, ways, facts[:, 1])
 
 
 def _looked_twice(
-    graph: Graph, scorer: AnswerScorer, level: Level, facts: Triples, progress: Progress, budget: Budget
+    graph: Graph, scorer: AnswerScorer, level: Level, best: Offered, progress: Progress, budget: Budget
 ) -> tuple[Triples, NDArray[np.float64]]:
     """Of facts [n, 3], best first, those that there is time for, and their probabilities."""
-    blocks = np.split(facts, range(SMALL_BLOCK, len(facts), SMALL_BLOCK))
-    looks = (level.probabilities(graph, scorer, block) for block in blocks)
+    starts = range(0, len(best.facts), SMALL_BLOCK)
+    blocks = [best.at(slice(start, start + SMALL_BLOCK)) for start in starts]
+    looks = (_both_ways(graph, scorer, level, block) for block in blocks)
     found: list[NDArray[np.float64]] = []
     for probability in budget.timely(looks):
         found.append(probability)
         progress("second look", len(found), len(blocks), "")
     done = sum(map(len, found))
-    if done < len(facts):
-        budget.cut("second look", f"at {done:,} of {len(facts):,} facts")
-    return facts[:done], np.concatenate([np.zeros(0), *found])
+    if done < len(best.facts):
+        budget.cut("second look", f"at {done:,} of {len(best.facts):,} facts")
+    return best.facts[:done], np.concatenate([np.zeros(0), *found])
 
 
-def strongest_reason(
-    graph: Graph, scorer: AnswerScorer, head: int, relation: int, tail: int
-) -> tuple[Rule | None, Path | None]:
-    """The rule that adds most to relation(head, tail), with one walk of it.
+class Offered(NamedTuple):
+    """Facts as their question proposes them, and their standing among its answers."""
 
-    Rules of the inverse relation, where only they reach it, are turned round.
-    """
-    asked = asked_direction(scorer.rules, relation, graph.num_relations)
-    for question in (asked, graph.inverse(asked)):
-        ends = (head, tail) if question < graph.num_relations else (tail, head)
-        parts = scorer.contributions(graph, ends[0], question, ends[1])
-        is_chain = ~scorer.rules.are_features[parts.rule]
-        if is_chain.any():
-            best = np.argmax(np.where(is_chain, parts.values, -np.inf))
-            rule = scorer.rules[int(parts.rule[best])]
-            if question >= graph.num_relations:
-                rule = mirrored(rule, graph.num_relations)
-            return rule, paths(graph, head, rule, tail, limit=1).paths[0]
-    return None, None
+    value: NDArray[np.float64]  # [n] the higher, the better
+    facts: Triples  # [n, 3]
+    features: NDArray[np.float64]  # [n, FEATURES]
+    answers: NDArray[np.int64]  # [n] new answers of the question
+
+    def at(self, places: Any) -> Offered:
+        """Those at some places: a mask, indices or a slice."""
+        return Offered(self.value[places], self.facts[places], self.features[places], self.answers[places])
+
+
+NOTHING = Offered(
+    np.empty(0), np.empty((0, 3), np.int32), np.empty((0, len(FEATURES))), np.empty(0, np.int64)
+)
 
 
 class Shortlist:
@@ -198,32 +231,29 @@ class Shortlist:
 
     def __init__(self, size: int) -> None:
         self._size, self._held, self._least = size, 0, -np.inf
-        self._parts: list[tuple[NDArray[np.float64], Triples]] = []
+        self._parts: list[Offered] = []
 
-    def add(self, values: NDArray[np.float64], facts: Triples) -> None:
-        """Offer facts [n, 3] with their values [n]; of equal ones the first stay."""
-        kept = values > self._least
-        self._parts.append((values[kept], facts[kept]))
+    def add(self, offered: Offered) -> None:
+        """Offer facts; of equal ones the first stay."""
+        kept = offered.value > self._least
+        self._parts.append(offered.at(kept))
         self._held += int(kept.sum())
         if self._held > 2 * self._size:
             self._cut()
 
-    def facts(self) -> Triples:
-        """The facts [n, 3], best first."""
-        return self.best()[1]
-
-    def best(self) -> tuple[NDArray[np.float64], Triples]:
-        """Values [n] and facts [n, 3], best first."""
+    def best(self) -> Offered:
+        """What is held, best first."""
         self._cut()
         return self._parts[0]
 
     def _cut(self) -> None:
-        none = (np.empty(0), np.empty((0, 3), np.int32))
-        values, facts = (np.concatenate(column) for column in zip(none, *self._parts, strict=True))
-        best = np.argsort(-values, kind="stable")[: self._size]
-        self._parts, self._held = [(values[best], facts[best])], len(best)
+        if not self._parts:
+            self._parts = [NOTHING]
+        offered = Offered(*(np.concatenate(column) for column in zip(*self._parts, strict=True)))
+        best = np.argsort(-offered.value, kind="stable")[: self._size]
+        self._parts, self._held = [offered.at(best)], len(best)
         if len(best) == self._size:
-            self._least = float(values[best[-1]])
+            self._least = float(offered.value[best[-1]])
 
 
 Block = tuple[int, NDArray[np.int32]]  # a relation, and heads
@@ -256,28 +286,30 @@ def _ask(
     """Ask (head, relation, ?) and keep the best of what is new, until the time is up."""
     done, total = 0, sum(len(heads) for _, heads in blocks)
     found = map_ordered(_propose, blocks, shared, getattr(shared.scorer, "threads", None))
-    for (_, heads), (values, facts, left_out) in zip(blocks, budget.timely(found), strict=False):
-        chosen.add(values, facts)
+    for (_, heads), (offered, codes) in zip(blocks, budget.timely(found), strict=False):
+        chosen.add(offered)
         if shared.possible is not None:
-            shared.possible.left_out += left_out
+            shared.possible.count(codes)
         done += len(heads)
         progress("questions", done, total, "")
     if done < total:
         budget.cut("complete", f"asked {done:,} of {total:,} questions, entities with most facts first")
 
 
-def _propose(shared: _Shared, block: Block) -> tuple[NDArray[np.float64], Triples, int]:
-    """The best of what is new in a block: values and facts, and how many were not possible."""
+def _propose(shared: _Shared, block: Block) -> tuple[Offered, Codes]:
+    """The best of what is new in a block, and what the others break."""
     graph, (relation, heads) = shared.graph, block
     asked = asked_direction(shared.scorer.rules, relation, graph.num_relations)
-    chosen, left_out = Shortlist(shared.number), 0
+    chosen, broken = Shortlist(shared.number), [np.zeros(0, np.int8)]
     for found in new_answers(graph, shared.scorer, heads, asked):
-        values = shared.level.one_way.logits(found.features(), asked)
+        features = found.features()
+        values = shared.level.one_way.logits(features, asked)
         columns = (heads[found.question], np.full(len(found), asked), found.entity)
         facts = straight(np.stack(columns, axis=1), graph.num_relations)
+        offered = Offered(values, facts, features, found.answers)
         if shared.possible is not None:
-            kept = shared.possible.keeps(facts)
-            left_out += int((~kept).sum())
-            values, facts = values[kept], facts[kept]
-        chosen.add(values, facts)
-    return *chosen.best(), left_out
+            codes = shared.possible.codes(facts)
+            broken.append(codes[codes > 0])
+            offered = offered.at(codes == 0)
+        chosen.add(offered)
+    return chosen.best(), np.concatenate(broken)

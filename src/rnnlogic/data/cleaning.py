@@ -26,6 +26,11 @@ class CleaningReport:
     bom_files: int = 0
     crlf_files: int = 0
     literals: int = 0  # skipped RDF facts whose object is a literal
+    incomplete: int = 0  # rows with an empty cell, skipped as the user asked
+    null_words: Mapping[str, int] = field(default_factory=dict)  # word -> facts skipped with it
+    excluded: int = 0  # facts left out for their source
+    too_light: int = 0  # facts left out for their weight
+    joined: int = 0  # facts of several rows, whose weights or sources were put together
     inverse_dropped: int = 0  # `!rel` facts whose forward fact is in the same split
     inverse_turned: int = 0  # other `!rel` facts, reversed
     duplicates: Mapping[str, int] = field(default_factory=dict)  # split -> repeated facts removed
@@ -55,6 +60,14 @@ class CleaningReport:
             (self.header_lines, "{} header line(s) skipped"),
             (self.blank_lines, "{} blank line(s) skipped"),
             (self.literals, "{} fact(s) with a literal as object skipped"),
+            (self.incomplete, "{} row(s) with an empty cell skipped"),
+            (sum(self.null_words.values()), f"{{}} {self._nulls}"),
+            (self.excluded, "{} row(s) left out for their source"),
+            (self.too_light, "{} fact(s) left out for their weight"),
+            (
+                self.joined,
+                "{} fact(s) come from several rows: weights a and b become 1 - (1-a)(1-b), sources add up",
+            ),
             (self.inverse_dropped, "{} inverse fact(s) `!rel` dropped: the forward fact is there"),
             (self.inverse_turned, "{} inverse fact(s) `!rel` turned into forward facts"),
             *((n, f"{{}} repeated fact(s) removed from {split}") for split, n in self.duplicates.items()),
@@ -67,6 +80,15 @@ class CleaningReport:
             ),
         ]
         return [text.replace("{}", f"{count:,}", 1) for count, text in counted if count]
+
+    @property
+    def _nulls(self) -> str:
+        words = ", ".join(printable(word) for word in list(self.null_words)[:EXAMPLES])
+        more = ", ..." if len(self.null_words) > EXAMPLES else ""
+        return (
+            f"fact(s) skipped whose name stands for a missing value: {words}{more}"
+            " (--keep-null-words, keep_null_words=True in Python, keeps them)"
+        )
 
 
 _TEXTS = ("unseen_entities", "unseen_relations", "doubts", "notes")
@@ -98,33 +120,45 @@ def is_among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.b
     return np.asarray(ascending[place] == keys)
 
 
+class Inverses:
+    """Relations `!rel` beside `rel`, as files of some programs have them."""
+
+    def __init__(self, relations: Mapping[str, int]) -> None:
+        bases = {name: relations.get(name[1:], -1) for name in relations if name.startswith(INVERSE_PREFIX)}
+        self.names = frozenset(name for name, base in bases.items() if base >= 0)
+        self.forward = np.full(len(relations), -1, np.int32)  # the relation that each one is the inverse of
+        for name in self.names:
+            self.forward[relations[name]] = bases[name]
+
+    def turned(self, facts: Triples) -> Triples:
+        """The facts, those of inverses reversed."""
+        if not self.names:
+            return facts
+        turned = facts[:, ::-1].copy()
+        turned[:, 1] = self.forward[facts[:, 1]]
+        return np.where((turned[:, 1] >= 0)[:, None], turned, facts)
+
+
 def fold_inverses(
-    splits: Mapping[str, Triples], relations: Mapping[str, int], num_entities: int
-) -> tuple[dict[str, Triples], frozenset[str], dict[str, int]]:
+    splits: Mapping[str, Triples], inverses: Inverses, num_entities: int
+) -> tuple[dict[str, Triples], dict[str, int]]:
     """Reverse `!rel` facts of known relations, or drop them if the same split has the forward fact.
 
-    Returns the new splits, the relation names that disappeared, and the counts for the report.
+    Returns the new splits and the counts for the report.
     """
-    inverses = {name: relations.get(name[1:], -1) for name in relations if name.startswith(INVERSE_PREFIX)}
-    inverses = {name: base for name, base in inverses.items() if base >= 0}
-    forward = np.full(len(relations), -1, np.int32)
-    for name, base in inverses.items():
-        forward[relations[name]] = base
     counts = {"inverse_dropped": 0, "inverse_turned": 0}
-    if not inverses:
-        return dict(splits), frozenset(), counts
+    if not inverses.names:
+        return dict(splits), counts
     folded = {}
     for split, facts in splits.items():
-        is_inverse = forward[facts[:, 1]] >= 0
-        turned = facts[:, ::-1].copy()
-        turned[:, 1] = forward[facts[:, 1]]
-        facts = np.where(is_inverse[:, None], turned, facts)
-        keys = fact_keys(facts, num_entities, len(relations))
+        is_inverse = inverses.forward[facts[:, 1]] >= 0
+        facts = inverses.turned(facts)
+        keys = fact_keys(facts, num_entities, len(inverses.forward))
         dropped = is_inverse & is_among(keys, keys[~is_inverse])
         counts["inverse_dropped"] += int(dropped.sum())
         counts["inverse_turned"] += int(is_inverse.sum() - dropped.sum())
         folded[split] = facts[~dropped]
-    return folded, frozenset(inverses), counts
+    return folded, counts
 
 
 def drop_duplicates(

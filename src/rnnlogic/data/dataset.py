@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError, UnknownNameError
+from rnnlogic.base.types import PathKind
+from rnnlogic.data.annotations import Annotations
 from rnnlogic.data.cleaning import (
     CleaningReport,
+    Inverses,
     drop_duplicates,
     drop_repeats,
     fold_inverses,
     unseen_in_train,
 )
-from rnnlogic.data.columns import ReadOptions, parse_columns
 from rnnlogic.data.doubts import doubts_of
+from rnnlogic.data.filters import filtered, unused
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.labels import Labels, add_labels
+from rnnlogic.data.options import NO_OPTIONS, Reading, ReadOptions, read_options
 from rnnlogic.data.raw import UNSPLIT, Names, RawFacts
 from rnnlogic.data.rdf import prefixed
-from rnnlogic.data.readers import parse_sep
 from rnnlogic.data.sources import read_source
 from rnnlogic.data.split import Ratios, check_ratios, default_ratios, split_facts
+from rnnlogic.data.templates import Templates, templated
 from rnnlogic.data.vocab import Vocab
 
 Evidence = Literal["train", "train+valid", "all"]
@@ -52,11 +56,15 @@ class Dataset:
     test: Triples
     report: CleaningReport = field(default_factory=CleaningReport)
     source: str = ""  # one line: where the facts came from and how they were split
+    accepted: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))  # in a review, [n, 3]
+    rejected: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))
+    annotations: Annotations | None = None  # weights and sources of facts, if there are any
+    path_kind: PathKind = "simple"  # which walks of its graphs count as paths of rules
     _graphs: dict[str, Graph] = field(default_factory=dict, init=False, repr=False)
     _kept: dict[str, KeptGraph] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for facts in (self.train, self.valid, self.test):
+        for facts in (self.train, self.valid, self.test, self.accepted, self.rejected):
             facts.setflags(write=False)
 
     def __repr__(self) -> str:
@@ -71,12 +79,42 @@ class Dataset:
         shown._kept.update(self._kept)
         return shown
 
+    def counting(self, path_kind: PathKind) -> Dataset:
+        """The same facts, with another choice of the walks that count as paths; built graphs are kept."""
+        if path_kind == self.path_kind:
+            return self
+        other = replace(self, path_kind=path_kind)
+        other._graphs.update({name: graph.counting(path_kind) for name, graph in self._graphs.items()})
+        other._kept.update(self._kept)
+        return other
+
     def facts(self, split: str) -> Triples:
         """The facts of "train", "valid" or "test"."""
         if split not in EVIDENCE_SPLITS["all"]:
             raise UnknownNameError("split", split, EVIDENCE_SPLITS["all"])
         facts: Triples = getattr(self, split)
         return facts
+
+    def weight_of(self, fact: Sequence[int]) -> float:
+        """The weight of a fact (head, relation, tail) of ids, inverse or not; 1 if it has none."""
+        if self.annotations is None:
+            return 1.0
+        return float(self.annotations.weights_of(np.array([self._forward(fact)], np.int32))[0])
+
+    def sources_of(self, fact: Sequence[int]) -> tuple[str, ...]:
+        """The names of the sources of a fact of ids, inverse or not; empty if it has none."""
+        return () if self.annotations is None else self.annotations.sources_of(self._forward(fact))
+
+    def weights(self, split: str) -> NDArray[np.float64] | None:
+        """The weights of the facts of a split, in their order; None if no fact has a weight."""
+        if self.annotations is None or self.annotations.weights is None:
+            return None
+        return self.annotations.weights_of(self.facts(split))
+
+    def _forward(self, fact: Sequence[int]) -> tuple[int, int, int]:
+        head, relation, tail = (int(part) for part in fact)
+        count = self.vocab.num_relations
+        return (tail, relation - count, head) if relation >= count else (head, relation, tail)
 
     def without_training_facts(self) -> list[str]:
         """Relations of which nothing can be learned, by name."""
@@ -89,7 +127,8 @@ class Dataset:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
         if evidence not in self._graphs:
             kept = self._kept[evidence](self, evidence) if evidence in self._kept else None
-            self._graphs[evidence] = self._built(evidence) if kept is None else kept
+            built = self._built(evidence) if kept is None else kept
+            self._graphs[evidence] = built.counting(self.path_kind)
         return self._graphs[evidence]
 
     def keep_graph(self, evidence: Evidence, opened: KeptGraph) -> None:
@@ -111,10 +150,9 @@ def load_dataset(
     seed: int = 0,
     ratios: Ratios | None = None,
     name: str | None = None,
-    columns: str | Sequence[str | int] | Mapping[str, str | int] | None = None,
-    sep: str | None = None,
     labels: Labels | None = None,
-    query: str | None = None,
+    templates: Templates | None = None,
+    **reading: Unpack[Reading],
 ) -> Dataset:
     """Load a knowledge graph from nearly anything.
 
@@ -125,51 +163,73 @@ def load_dataset(
     `./umls` for a folder called umls.
 
     `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1) where their
-    own names do not say; `sep` is what separates them. `labels` are names to show, a mapping or a file of
-    `name<TAB>label` lines, for entities and relations alike. If the data seem to have been read wrongly, a
-    `DataWarning` and the report say why.
+    own names do not say; `sep` is what separates them, `encoding` how a text file is written. `labels` are
+    names to show, a mapping or a file of `name<TAB>label` lines, for entities and relations alike;
+    `templates` say how a relation is said (`relation<TAB>X depends on Y<TAB>Y is needed by X`). If the data
+    seem to have been read wrongly, a `DataWarning` and the report say why.
+
+    `weight` and `source` name columns that give each fact a weight above 0 and at most 1 (`"score/1000"`
+    divides) and its sources; `min_weight` and `without_source` leave facts out. Rows with an empty cell are
+    an error, unless `skip_incomplete`; facts with NULL, N/A, nan, - or unknown as a name are skipped, unless
+    `keep_null_words`. `progress` is called with a line now and then while a large file is read.
 
     Facts without a split are split at random by `ratios` (train, valid, test) and `seed`; train mentions
     every entity and relation. Names get ids in sorted order, unless the folder has entities.dict and
     relations.dict.
     """
+    options = read_options(reading)
     if isinstance(x, Dataset):
-        if columns is not None or sep is not None or labels is not None or query is not None:
-            raise DataError(
-                "the dataset is loaded already; give columns, sep, labels and query when you load it"
-            )
-        return x if name is None else replace(x, name=name)
+        if options != NO_OPTIONS or labels is not None:
+            raise DataError("the dataset is loaded already; say how to read it when you load it")
+        loaded: Dataset = x if name is None else replace(x, name=name)
+        return loaded if templates is None else loaded.with_vocab(templated(loaded.vocab, templates).vocab)
     if ratios is not None:
         ratios = check_ratios(ratios)
-    options = ReadOptions(parse_columns(columns), parse_sep(sep), query)
     own_name, raw = read_source(x, options, keep_split=ratios is None)
     if labels is not None:
         add_labels(raw, labels)
-    dataset = _assemble(raw, name or own_name, ratios, seed)
+    dataset = _assemble(raw, options, Split(name or own_name, ratios, seed))
+    if templates is not None:
+        dataset = dataset.with_vocab(templated(dataset.vocab, templates).vocab)
     for doubt in dataset.report.doubts:
         warnings.warn(doubt, DataWarning, stacklevel=2)
     return dataset
 
 
-def _assemble(raw: RawFacts, name: str, ratios: Ratios | None, seed: int) -> Dataset:
-    splits, gone, folded = fold_inverses(raw.splits, raw.relations, len(raw.entities))
-    entities, entity_ids = _final_names(raw.entities, frozenset())
-    relations, relation_ids = _final_names(raw.relations, gone)
-    splits = {split: _renumbered(facts, entity_ids, relation_ids) for split, facts in splits.items()}
+class Split(NamedTuple):
+    """What a dataset is called, and how facts without a split are split."""
+
+    name: str
+    ratios: Ratios | None
+    seed: int
+
+
+def _assemble(raw: RawFacts, options: ReadOptions, split: Split) -> Dataset:
+    inverses = Inverses(raw.relations)
+    rows = sum(map(len, raw.splits.values()))
+    annotations, counts = filtered(raw, options, inverses)
+    splits, folded = fold_inverses(raw.splits, inverses, len(raw.entities))
+    gone: tuple[frozenset[str], frozenset[str]] = (frozenset(), inverses.names)
+    if sum(map(len, raw.splits.values())) < rows:
+        ends = unused(raw.entities, [facts[:, [0, 2]] for facts in splits.values()])
+        gone = (ends, inverses.names | unused(raw.relations, [facts[:, 1] for facts in splits.values()]))
+    entities, entity_ids = _final_names(raw.entities, gone[0])
+    relations, relation_ids = _final_names(raw.relations, gone[1])
+    splits = {part: _renumbered(facts, entity_ids, relation_ids) for part, facts in splits.items()}
     size = (len(entities), len(relations))
     splits, duplicates = drop_duplicates(splits, *size)
     source, extra, repeated = raw.source, 0, dict[str, int]()
     if UNSPLIT in splits:
-        ratios = ratios or default_ratios(name)
-        splits, extra = split_facts(splits[UNSPLIT], ratios, seed, *size)
-        source += f", seeded {'/'.join(f'{r:g}' for r in ratios)} split, seed {seed}"
-    elif ratios is not None:
+        ratios = split.ratios or default_ratios(split.name)
+        splits, extra = split_facts(splits[UNSPLIT], ratios, split.seed, *size)
+        source += f", seeded {'/'.join(f'{r:g}' for r in ratios)} split, seed {split.seed}"
+    elif split.ratios is not None:
         raise DataError(f"{source} is split already; leave the ratios out, or give all facts as one file")
     else:
         splits, repeated = drop_repeats(splits, *size)
     report = CleaningReport(
-        **(raw.tally.found() | folded),
-        doubts=tuple(doubts_of(raw)),
+        **(raw.tally.found() | folded | counts),
+        doubts=tuple(doubts_of(raw, entities, relations)),
         duplicates=duplicates,
         repeated=repeated,
         extra_train=extra,
@@ -179,7 +239,10 @@ def _assemble(raw: RawFacts, name: str, ratios: Ratios | None, seed: int) -> Dat
     entity_labels = prefixed(entities, raw.prefixes) | _used(raw.entity_labels, entities)
     relation_labels = prefixed(relations, raw.prefixes) | _used(raw.relation_labels, relations)
     vocab = Vocab(entities, relations, entity_labels, relation_labels)
-    return Dataset(name, vocab, splits["train"], splits["valid"], splits["test"], report, source)
+    dataset = Dataset(split.name, vocab, splits["train"], splits["valid"], splits["test"], report, source)
+    if annotations is None:
+        return dataset
+    return replace(dataset, annotations=annotations.renumbered(entity_ids, relation_ids))
 
 
 def _renumbered(facts: Triples, entity_ids: NDArray[np.int32], relation_ids: NDArray[np.int32]) -> Triples:

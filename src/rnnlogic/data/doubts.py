@@ -16,27 +16,31 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.raw import RawFacts, shortened
+from rnnlogic.data.spelling import look_alikes
 
 SAMPLES = 3
 LEAST_FACTS = 5  # fewer facts can have any shape
 LEAST_FOR_HEADER = {"assumed": 5, "numbered": 3}
+LEAST_FOR_LONELY = 20  # in fewer facts a relation with a single one is no surprise
 MANY_RELATIONS = 20
 FACTS_PER_RELATION = 10
 ENTITIES_PER_RELATION = 10
 ENTITIES_AMONG_RELATIONS = 4  # one in so many relations may also be an entity, as in an ontology
-MISSING = ("nan", "NaN", "NA", "N/A", "<NA>", "None", "null", "NULL", "NaT")
 REMEDY = (
     "if that is wrong, choose columns by name or number: --columns head,relation,tail (columns= in Python)"
 )
 
 
-def doubts_of(raw: RawFacts) -> Iterator[str]:
+def doubts_of(raw: RawFacts, entities: Sequence[str], relations: Sequence[str]) -> Iterator[str]:
     """One sentence for every sign that the facts are not what they should be."""
     facts = next(iter(raw.splits.values()))  # train, or all facts that are still to be split
     reasons = [*raw.tally.doubts, *_shape(raw, facts)]
     if reasons:
         yield f"please check: {'; '.join(reasons)}. We read it so that {_samples(raw, facts)}; {REMEDY}"
     yield from _suspicious_names(raw)
+    if raw.tally.order != "certain":
+        yield from _similar_names(entities, relations)
+        yield from _lonely_relations(raw)
 
 
 def _shape(raw: RawFacts, facts: Triples) -> Iterator[str]:
@@ -83,9 +87,6 @@ def _stands_alone(facts: Triples) -> bool:
 
 
 def _suspicious_names(raw: RawFacts) -> Iterator[str]:
-    missing = [name for name in MISSING if name in raw.entities or name in raw.relations]
-    if missing:
-        yield f"please check: {_some(missing)} is read as a name, but often stands for a missing value"
     for head, relation, tail in raw.tally.headers:
         if relation in raw.relations and head in raw.entities and tail in raw.entities:
             yield f"please check: the header {head}, {relation}, {tail} seems to occur again among the facts"
@@ -97,6 +98,32 @@ def _suspicious_names(raw: RawFacts) -> Iterator[str]:
                 f"please check: {_some(pairs)} are different entities; "
                 "if they should be one, write the column as whole numbers"
             )
+
+
+def _similar_names(entities: Sequence[str], relations: Sequence[str]) -> Iterator[str]:
+    """Names that differ only by case, blanks, accents or a plural."""
+    for kind, names in (("relations", relations), ("entities", entities)):
+        pairs = [f"{shortened(one)!r} and {shortened(other)!r}" for one, other in look_alikes(names)]
+        if pairs:
+            more = f", ... ({len(pairs):,} pairs in all)" if len(pairs) > SAMPLES else ""
+            yield (
+                f"please check: the {kind} {', '.join(pairs[:SAMPLES])}{more} differ only by case, blanks, "
+                "accents or a plural; if they are one, give them one name in the data"
+            )
+
+
+def _lonely_relations(raw: RawFacts) -> Iterator[str]:
+    """Relations with a single fact, from which nothing can be learned."""
+    counts = np.zeros(len(raw.relations), np.int64)
+    for facts in raw.splits.values():
+        counts += np.bincount(facts[:, 1], minlength=len(raw.relations))
+    lonely = [name for name, place in raw.relations.items() if counts[place] == 1]
+    if lonely and counts.sum() >= LEAST_FOR_LONELY:
+        verb = "relation has" if len(lonely) == 1 else "relations have"
+        yield (
+            f"please check: {len(lonely):,} {verb} a single fact, so nothing can be learned of "
+            f"{'it' if len(lonely) == 1 else 'them'}: {_some(lonely)}"
+        )
 
 
 def _samples(raw: RawFacts, facts: Triples) -> str:

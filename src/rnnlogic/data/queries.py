@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import NO_OPTIONS, ReadOptions
+from rnnlogic.data.options import NO_OPTIONS, ReadOptions
 from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, Tally
-from rnnlogic.data.tables import checked_rows, table_places
+from rnnlogic.data.tables import checked_rows, table_layout
 
 CYPHER_SUFFIXES = (".lbug", ".ladybug", ".kuzu")
 DUCKDB_SUFFIXES = (".duckdb", ".ddb")
@@ -69,15 +69,28 @@ def read_parquet(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) 
             raise problem if problem.path else DataError(str(problem), shown(place)) from None
 
 
+def parquet_rows(place: Place) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file by the names of its columns."""
+    duckdb = _module("duckdb", "parquet", place)
+    with _local_file(place) as file, duckdb.connect() as connection:
+        try:
+            header, rows = _fetched(connection.execute("SELECT * FROM read_parquet($1)", [str(file)]))
+            for row in rows:
+                yield dict(zip(header, row, strict=True))
+        except duckdb.Error as problem:
+            raise DataError(f"not a Parquet file ({_first_line(problem)})", shown(place)) from None
+
+
 def _blocks(
     header: list[str], rows: Iterable[Any], tally: Tally, options: ReadOptions, kind: str
 ) -> Iterator[Block]:
     def fail(problem: str, row: int) -> DataError:
         return DataError(f"{kind}, row {row}: {problem}")
 
-    head, relation, tail = table_places(header, options, tally, kind)
-    picked = ((row[head], row[relation], row[tail]) for row in rows)
-    return checked_rows(enumerate(picked), tally, fail)
+    layout = table_layout(header, options, tally, kind)
+    used = layout.used
+    picked = ([row[place] for place in used] for row in rows)
+    return checked_rows(enumerate(picked), tally, fail, layout.extras)
 
 
 def _answer(connection: Any, query: str) -> tuple[list[str], Iterable[Any]]:
@@ -158,7 +171,7 @@ def _module(name: str, extra: str, place: Place) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise DataError(f'this needs {name}: pip install "rnnlogic[{extra}]"', shown(place)) from None
+        raise DataError(f"this needs {name}: pip install '.[{extra}]' in the clone", shown(place)) from None
 
 
 def _first_line(problem: Exception) -> str:

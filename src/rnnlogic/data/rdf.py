@@ -109,7 +109,7 @@ def import_pyoxigraph(place: Any) -> Any:
     try:
         import pyoxigraph
     except ImportError:
-        raise DataError('RDF needs an extra: pip install "rnnlogic[rdf]"', place) from None
+        raise DataError("RDF needs an extra: pip install '.[rdf]' in the clone", place) from None
     return pyoxigraph
 
 

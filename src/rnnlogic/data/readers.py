@@ -3,7 +3,8 @@
 The first lines decide what separates the columns, unless the user says so. `.csv` files: commas, with
 quotes; TABs, semicolons or bars if these fit and commas do not. All others: TABs; runs of spaces, if the
 first line has no TAB and exactly three words; else semicolons, bars or commas. Blanks around fields are
-dropped. A header line is recognised by its words (`columns.py`); in `.txt` files it only raises a doubt.
+dropped, rows with an empty cell are counted. A header line is recognised by its words (`columns.py`); in
+`.txt` files it only raises a doubt.
 """
 
 from __future__ import annotations
@@ -17,20 +18,30 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.limits import beyond, limit
-from rnnlogic.data.columns import NO_OPTIONS, Layout, ReadOptions, layout_of
-from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
-from rnnlogic.data.raw import BLANKS, Block, Tally, checked_blocks
+from rnnlogic.data.columns import Layout, layout_of
+from rnnlogic.data.encodings import (
+    SAMPLE,
+    UTF8_MARK,
+    WINDOWS,
+    NotEncodedError,
+    as_utf8,
+    is_windows,
+    sample_of,
+    wide_encoding,
+)
+from rnnlogic.data.options import NO_OPTIONS, SEPARATORS, ReadOptions
+from rnnlogic.data.places import Place, open_bytes, open_counted, packing_of, shown, suffix_of
+from rnnlogic.data.raw import BLANKS, Block, RowShape, Tally, checked_blocks
+from rnnlogic.data.watch import watched
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv")
-SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
-SEPARATOR_NAMES = {name: sep for sep, name in SEPARATORS.items()} | {"\\t": "\t", "pipe": "|"}
 CHUNK_BYTES = 1 << 23
 SAMPLE_LINES = 20  # looked at to find the separator
 SAMPLE_BYTES = 1 << 16
@@ -54,29 +65,18 @@ class Table(NamedTuple):
     layout: Layout
 
     @property
-    def separated(self) -> str:
-        """The separator, for messages: `tab-separated `."""
-        return _separated(self.sep)
+    def shape(self) -> RowShape:
+        """What its rows hold."""
+        return RowShape(self.layout.extras, _separated(self.sep))
 
     def fail(self, problem: str, line: int) -> DataError:
         """An error with file and line."""
         return DataError(problem, shown(self.place), line)
 
 
-def parse_sep(sep: str | None) -> str | None:
-    """A separator as users write it: the character itself, or `tab`, `space`, `comma`, `semicolon`, `bar`."""
-    if sep is None:
-        return None
-    sep = SEPARATOR_NAMES.get(sep.lower(), sep)
-    if not sep or "\n" in sep or '"' in sep:
-        known = ", ".join(SEPARATORS.values())
-        raise DataError(f"separator {sep!r} cannot separate columns; give a character, or one of {known}")
-    return sep
-
-
 def read_text(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
-    """All facts of a text file (optionally `.gz`), in file order."""
-    chunks = read_chunks(place, tally)
+    """All facts of a text file (optionally compressed), in file order."""
+    chunks = read_chunks(place, tally, options)
     first = next(chunks, None)
     if first is None:
         return
@@ -86,14 +86,15 @@ def read_text(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> 
     for number, block in enumerate(_blocks(table, chain([first], chunks), tally)):
         if number == 0 and table.layout.has_header:
             tally.header_lines += 1
-            yield Block(tuple(column[1:] for column in block.columns), block.lines[1:])
+            extras = tuple((extra, texts[1:]) for extra, texts in block.extras)
+            yield Block(tuple(column[1:] for column in block.columns), block.lines[1:], extras)
         else:
             yield block
 
 
 def read_header(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> tuple[str, list[str]]:
     """The separator and the fields of the first line that is not blank (none if there is no such line)."""
-    first = next(read_chunks(place, Tally()), None)
+    first = next(read_chunks(place, Tally(), options), None)
     if first is None:
         return "\t", []
     first = _beginning(first)
@@ -101,21 +102,28 @@ def read_header(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -
     return sep, _first_row(place, first, sep, _may_be_quoted(sep))[1]
 
 
-def read_rows(place: Place, sep: str, tally: Tally) -> Iterator[tuple[int, list[str]]]:
+def read_rows(
+    place: Place, sep: str, tally: Tally, options: ReadOptions = NO_OPTIONS
+) -> Iterator[tuple[int, list[str]]]:
     """All rows of a text file with their lines; fields stripped, blank rows left out."""
-    for line, row in _rows(place, read_chunks(place, tally), sep, _may_be_quoted(sep)):
+    for line, row in _rows(place, read_chunks(place, tally, options), sep, _may_be_quoted(sep)):
         fields = [field.strip(BLANKS) for field in row]
         if any(fields):
             yield line, fields
 
 
-def read_chunks(place: Place, tally: Tally) -> Iterator[Chunk]:
-    """The file in pieces of whole lines; byte order mark and CRLF are removed and noted."""
+def read_chunks(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Chunk]:
+    """The file in pieces of whole lines in UTF-8; byte order mark and CRLF are removed and noted."""
     line, crlf = 1, False
-    for number, data in enumerate(_raw_chunks(place)):
-        if number == 0 and data.startswith(b"\xef\xbb\xbf"):
+    may_be_windows, is_windows_text = options.encoding is None, False
+    for number, data in enumerate(_raw_chunks(place, tally, options)):
+        if number == 0 and data.startswith(UTF8_MARK):
             tally.bom_files += 1
-            data = data[3:]
+            data = data[len(UTF8_MARK) :]
+        if may_be_windows and not data.isascii():
+            may_be_windows, is_windows_text = False, _is_windows(data, place, tally)
+        if is_windows_text:
+            data = _from_windows(Chunk(data, line), place)
         if b"\r\n" in data:
             crlf = True
             data = data.replace(b"\r\n", b"\n")
@@ -129,25 +137,70 @@ def decode(chunk: Chunk, place: Place) -> str:
     try:
         return chunk.data.decode()
     except UnicodeDecodeError as problem:
-        line = chunk.first_line + chunk.data.count(b"\n", 0, problem.start)
-        message = f"byte {chunk.data[problem.start]:#04x} is not UTF-8; convert the file to UTF-8"
-        raise DataError(message, shown(place), line) from None
+        raise _undecodable(chunk, place, problem, "UTF-8") from None
 
 
-def _raw_chunks(place: Place) -> Iterator[bytes]:
+def _undecodable(chunk: Chunk, place: Place, problem: UnicodeDecodeError, encoding: str) -> DataError:
+    line = chunk.first_line + chunk.data.count(b"\n", 0, problem.start)
+    message = (
+        f"byte {chunk.data[problem.start]:#04x} is not {encoding}, as text before it is or seems to be; "
+        "correct it, or name the encoding: --encoding cp1252 (encoding= in Python)"
+    )
+    return DataError(message, shown(place), line)
+
+
+def _is_windows(data: bytes, place: Place, tally: Tally) -> bool:
+    """Whether the first letters beyond ASCII show a file in cp1252."""
     try:
-        with open_bytes(place) as file:
-            while data := file.read(CHUNK_BYTES):
-                longest = limit("line_bytes")
-                rest = file.readline(longest + 1)
-                if len(rest) > longest:
-                    raise beyond("line_bytes", shown(place))
-                yield data + rest
+        data.decode()
+    except UnicodeDecodeError as problem:
+        if not is_windows(data):
+            return False
+        tally.note(
+            f"{place.name} is not UTF-8 and is read as cp1252 (Windows), with words such as "
+            f"{sample_of(data[problem.start - min(problem.start, 40) :])!r}; "
+            "if that is wrong, name the encoding: --encoding NAME (encoding= in Python)"
+        )
+        return True
+    return False
+
+
+def _from_windows(chunk: Chunk, place: Place) -> bytes:
+    try:
+        return chunk.data.decode(WINDOWS).encode()
+    except UnicodeDecodeError as problem:
+        raise _undecodable(chunk, place, problem, "cp1252") from None
+
+
+def _raw_chunks(place: Place, tally: Tally, options: ReadOptions) -> Iterator[bytes]:
+    try:
+        encoding = options.encoding
+        if encoding is None:
+            with open_bytes(place) as file:
+                encoding = wide_encoding(file.read(SAMPLE))
+            if encoding is not None:
+                tally.note(f"{place.name} is read as {encoding}")
+        opened = open_counted(place)
+        plain = encoding in (None, "utf-8")
+        with opened.file if plain else as_utf8(opened.file, str(encoding)) as file:
+            yield from watched(_lines(file, place), opened, place.name, options.progress)
+    except NotEncodedError as problem:
+        raise DataError(f"{problem}; name its encoding: --encoding NAME", shown(place)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
-        kind = "gzip" if place.name.lower().endswith(".gz") else "zip"
+        kind = {".gz": "gzip", ".zst": "zst"}.get(packing_of(place.name), "zip")
         raise DataError(f"the {kind} file is damaged ({problem})", shown(place)) from None
     except OSError as problem:
         raise DataError(f"cannot be read ({problem.strerror or problem})", shown(place)) from None
+
+
+def _lines(file: BinaryIO, place: Place) -> Iterator[bytes]:
+    """Pieces of whole lines."""
+    while data := file.read(CHUNK_BYTES):
+        longest = limit("line_bytes")
+        rest = file.readline(longest + 1)
+        if len(rest) > longest:
+            raise beyond("line_bytes", shown(place))
+        yield data + rest
 
 
 def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Table | None:
@@ -255,35 +308,38 @@ def _quoted_rows(place: Place, chunks: Iterable[Chunk], sep: str) -> Iterator[tu
 def _blocks(table: Table, chunks: Iterator[Chunk], tally: Tally) -> Iterator[Block]:
     if table.sep != "\t" or table.quoted:
         rows = _projected(_rows(table.place, chunks, table.sep, table.quoted), table)
-        yield from checked_blocks(rows, tally, table.fail, table.separated)
+        yield from checked_blocks(rows, tally, table.fail, table.shape)
         return
     for chunk in chunks:
         if _is_plain(chunk.data, table.layout.width):
             yield _plain_block(chunk, table)
         else:
             rows = _projected(_rows(table.place, [chunk], table.sep, False), table)
-            yield from checked_blocks(rows, tally, table.fail, table.separated)
+            yield from checked_blocks(rows, tally, table.fail, table.shape)
 
 
 def _plain_block(chunk: Chunk, table: Table) -> Block:
     names = decode(chunk, table.place).removesuffix("\n").replace("\t", "\n").split("\n")
     width = table.layout.width
     numbers = range(chunk.first_line, chunk.first_line + len(names) // width)
-    return Block(tuple(names[place::width] for place in table.layout.places), numbers)
+    columns = tuple(names[place::width] for place in table.layout.places)
+    extras = tuple((extra, names[extra.column :: width]) for extra in table.layout.extras)
+    return Block(columns, numbers, extras)
 
 
 def _projected(rows: Iterator[tuple[int, list[str]]], table: Table) -> Iterator[tuple[int, list[str]]]:
     """Head, relation and tail of every row; rows of another width are errors, blank ones pass through."""
-    places, width, _ = table.layout
+    used, width = table.layout.used, table.layout.width
     if table.layout.is_plain:
         yield from rows
         return
-    head, relation, tail = places
     for line, row in rows:
         if len(row) == width:
-            yield line, [row[head], row[relation], row[tail]]
+            yield line, [row[place] for place in used]
         elif len(row) > 1 or (row and row[0].strip(BLANKS)):
-            problem = f"expected {width} {table.separated}columns as in the first line, found {len(row)}"
+            problem = (
+                f"expected {width} {table.shape.separated}columns as in the first line, found {len(row)}"
+            )
             raise table.fail(problem, line)
         else:
             yield line, row

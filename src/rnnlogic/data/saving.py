@@ -22,12 +22,12 @@ from rnnlogic.data.files import (
 )
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.packed import facts_by_split
-from rnnlogic.data.vocab import Vocab
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:
     """Write train.txt, valid.txt, test.txt, labels, and the .dict files unless ids follow from sorted names.
 
+    Facts with weights or sources go to train.tsv, valid.tsv and test.tsv, whose header names these columns.
     Every file appears whole or not at all. A folder that is not empty is refused. With `force` its files are
     replaced, and other dataset files in it are removed, as `load_dataset` would read them too.
     """
@@ -53,7 +53,10 @@ def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -
 def _texts(dataset: Dataset) -> dict[str, list[str]]:
     """The lines of every file to write."""
     vocab = dataset.vocab
-    texts = {f"{split}.txt": _fact_lines(facts, vocab) for split, facts in facts_by_split(dataset).items()}
+    suffix = "txt" if dataset.annotations is None else "tsv"
+    texts = {
+        f"{split}.{suffix}": _fact_lines(facts, dataset) for split, facts in facts_by_split(dataset).items()
+    }
     if not _names_follow_from_facts(dataset):
         texts[ENTITY_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.entities)]
         texts[RELATION_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.relations)]
@@ -64,9 +67,22 @@ def _texts(dataset: Dataset) -> dict[str, list[str]]:
     return texts | {name: lines for name, lines in labels.items() if lines}
 
 
-def _fact_lines(facts: Triples, vocab: Vocab) -> list[str]:
-    entities, relations = vocab.entities, vocab.relations
-    return [f"{entities[h]}\t{relations[r]}\t{entities[t]}" for h, r, t in facts.tolist()]
+def _fact_lines(facts: Triples, dataset: Dataset) -> list[str]:
+    entities, relations = dataset.vocab.entities, dataset.vocab.relations
+    lines = [f"{entities[h]}\t{relations[r]}\t{entities[t]}" for h, r, t in facts.tolist()]
+    notes = dataset.annotations
+    if notes is None:
+        return lines
+    header = "head\trelation\ttail"
+    if notes.weights is not None:
+        header += "\tweight"
+        weights = notes.weights_of(facts).tolist()
+        lines = [f"{line}\t{weight!r}" for line, weight in zip(lines, weights, strict=True)]
+    if notes.sources is not None:
+        header += "\tsource"
+        sources = ("|".join(notes.sources_of(fact)) for fact in facts.tolist())
+        lines = [f"{line}\t{source}" for line, source in zip(lines, sources, strict=True)]
+    return [header, *lines]
 
 
 def _label_lines(labels: Mapping[str, str]) -> list[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
-from rnnlogic.data.columns import ReadOptions
 from rnnlogic.data.files import read_file, read_folder, read_zip
 from rnnlogic.data.named import KNOWN, is_name, local_names, read_named
+from rnnlogic.data.options import ReadOptions
 from rnnlogic.data.places import STANDARD_INPUT, StandardInput, stem_of, suffix_of
 from rnnlogic.data.queries import DATABASE_SUFFIXES, is_connection, read_connection, read_database
 from rnnlogic.data.raw import RawFacts

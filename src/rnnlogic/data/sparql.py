@@ -15,10 +15,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.columns import ReadOptions
+from rnnlogic.data.options import ReadOptions
 from rnnlogic.data.raw import UNSPLIT, RawFacts, checked_blocks
 from rnnlogic.data.rdf import Statements, import_pyoxigraph
-from rnnlogic.data.tables import table_places
+from rnnlogic.data.tables import table_layout
 
 SCHEMES = ("http://", "https://")
 EVERYTHING = "CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o }"
@@ -91,7 +91,7 @@ def _selected(
 ) -> Iterator[list[str]]:
     """Rows of a SELECT query; like in RDF files, rows with a literal as tail are skipped and counted."""
     variables, solutions = _solutions(pyoxigraph, address, data)
-    places = table_places(variables, options, raw.tally, "SPARQL answer")
+    places = table_layout(variables, options, raw.tally, "SPARQL answer").places
     name_of = Statements(raw).name_of
     for number, solution in enumerate(_parsed(solutions, address)):
         terms = [solution[i] for i in places]

@@ -19,6 +19,8 @@ RDF_TYPE = "http://www.w3.org/1999/02/22-rdf-syntax-ns#type"
 # Relations that give types wherever they occur, the clearest first. `isa` and the like also join types to
 # types, so they count only where the user says so.
 TYPE_WORDS = ("rdf:type", "p31", "instance of", "type", "entity type")
+SUBTYPE_WORDS = ("rdfs:sub class of", "p279", "subclass of")  # relations from a type to a wider one
+RDFS_SUBTYPE = "http://www.w3.org/2000/01/rdf-schema#subClassOf"
 WIKIDATA = ("http://www.wikidata.org/prop/direct/", "http://www.wikidata.org/entity/", "wdt:", "wd:")
 _CAMEL = re.compile("(?<=[a-z])(?=[A-Z])")  # between the words of `instanceOf`
 FEWEST_MEMBERS = 2  # on average: with fewer, a relation called `type` gives no types
@@ -69,6 +71,14 @@ def type_relation(vocab: Vocab, graph: Graph, wanted: str | None = None) -> int 
     return None
 
 
+def subtype_relation(vocab: Vocab) -> int | None:
+    """The relation from a type to a wider one, found by a usual name; None if there is none."""
+    for relation in range(vocab.num_relations):
+        if any(word in SUBTYPE_WORDS for word in _words(vocab, relation)):
+            return relation
+    return None
+
+
 def with_types(vocab: Vocab, graph: Graph, wanted: str | None = None) -> Vocab:
     """The vocabulary with the types of its entities, if the graph has types."""
     relation = type_relation(vocab, graph, wanted)
@@ -78,7 +88,8 @@ def with_types(vocab: Vocab, graph: Graph, wanted: str | None = None) -> Vocab:
 def _words(vocab: Vocab, relation: int) -> list[str]:
     """What a relation is called: its name and its label, spelled alike."""
     name = vocab.relations[relation]
-    names = ["rdf:type" if name == RDF_TYPE else name, vocab.relation_labels.get(name, name)]
+    usual = {RDF_TYPE: "rdf:type", RDFS_SUBTYPE: "rdfs:subClassOf"}
+    names = [usual.get(name, name), vocab.relation_labels.get(name, name)]
     for prefix in WIKIDATA:
         names = [name.removeprefix(prefix) for name in names]
     return [_CAMEL.sub(" ", name).replace("_", " ").lower() for name in names]

@@ -6,9 +6,11 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError, nearest_spellings
+from rnnlogic.data.spelling import folded
 
 if TYPE_CHECKING:
     from rnnlogic.data.types import EntityTypes
@@ -33,6 +35,7 @@ class Vocab:
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     shows_labels: bool = True  # False: people see the names, though questions may use labels
     types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
+    templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/templates
 
     def __post_init__(self) -> None:
         labels = (self.entity_labels.values(), self.relation_labels.values())
@@ -127,7 +130,7 @@ class Vocab:
         return name in self._entity_ids or len(self._labelled_entities.get(name, ())) == 1
 
     def entity_id(self, name: str) -> int:
-        """Id of an entity by name, or by a label that only one entity has."""
+        """Id of an entity by name, by a label that only one has, or by either in other case or accents."""
         place = bisect_left(self.entities, name)
         if place < len(self.entities) and self.entities[place] == name:
             return place  # names ascend, unless their order was given: no need to index millions of them
@@ -135,8 +138,17 @@ class Vocab:
         if found is None:
             found = _only("entity", name, self._labelled_entities, self.entities, self._entity_ids)
         if found is None:
+            alike = self.entities_like(name)
+            if len(alike) == 1:
+                return alike[0]
+            if alike:
+                raise AmbiguousLabelError("entity", name, [self.entities[place] for place in alike], "like")
             raise UnknownNameError("entity", name, [*self.entities, *self._labelled_entities])
         return found
+
+    def entities_like(self, name: str) -> list[int]:
+        """Entities whose name or label differs from a text only by case, accents or gaps."""
+        return self._folded_entities.get(folded(name), [])
 
     def relation_id(self, name: str) -> int:
         """Id of a relation by name, or by a label that only one relation has; with `^-1`, of its inverse."""
@@ -161,6 +173,21 @@ class Vocab:
         return {name: i for i, name in enumerate(self.entities)}
 
     @cached_property
+    def _folded_entities(self) -> dict[str, list[int]]:
+        """Entities by names and labels without case and accents: `muller` for `Müller`."""
+        found: dict[str, list[int]] = {}
+        labels = (
+            (self._entity_ids[name], label)
+            for name, label in self.entity_labels.items()
+            if name in self._entity_ids
+        )
+        for place, text in chain(enumerate(self.entities), labels):
+            alike = found.setdefault(folded(text), [])
+            if place not in alike:
+                alike.append(place)
+        return found
+
+    @cached_property
     def _relation_ids(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.relations)}
 
@@ -174,12 +201,12 @@ class Vocab:
 
 
 class AmbiguousLabelError(UnknownNameError):
-    """A label that several names share."""
+    """A label that several names share, or a spelling that is like several."""
 
-    def __init__(self, kind: str, label: str, names: Sequence[str]) -> None:
+    def __init__(self, kind: str, label: str, names: Sequence[str], how: str = "the label of") -> None:
         some = " and ".join(repr(name) for name in names[:MENTIONED])
         more = f" (and {len(names) - MENTIONED} more)" if len(names) > MENTIONED else ""
-        text = f"unknown {kind} {label!r}: it is the label of {some}{more}; use one of these names"
+        text = f"unknown {kind} {label!r}: it is {how} {some}{more}; use one of these names"
         self.nearest = list(names[:MENTIONED])
         RNNLogicError.__init__(self, text)
 

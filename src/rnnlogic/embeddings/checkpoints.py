@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.base.arrays import WrongArraysError, parse_arrays
+from rnnlogic.base.arrays import WrongArraysError, parse_arrays, write_arrays
 from rnnlogic.base.lock import LOCK
 from rnnlogic.base.sealed import MANIFEST, refuse_links
 from rnnlogic.data.dataset import Dataset
@@ -61,7 +60,8 @@ class Checkpoint:
             "history": training.history,
         }
         begin_folder(self._folder)
-        write_file(self._path, to_safetensors(arrays, {"training": json.dumps(about)}))
+        metadata = {"training": json.dumps(about)}
+        write_file(self._path, lambda file: write_arrays(file, arrays, metadata))
 
     def remove(self) -> None:
         """Remove the checkpoint, and partial files that a killed process left behind."""

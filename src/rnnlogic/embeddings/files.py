@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save as to_safetensors
 
-from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays
+from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays, write_arrays
 from rnnlogic.base.atomic import Content
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.sealed import (
@@ -59,9 +58,8 @@ def save_embedding(folder: str | Path, embedding: Embedding, vocab: Vocab, about
     """Write arrays, names and `about`; every file appears whole, about.json last."""
     folder = Path(folder)
     begin_folder(folder)
-    packed = to_safetensors({name: np.ascontiguousarray(array) for name, array in embedding.arrays.items()})
     names = {"entities": vocab.entities, "relations": vocab.relations}
-    write_file(folder / ARRAYS, packed)
+    write_file(folder / ARRAYS, lambda file: write_arrays(file, embedding.arrays))
     write_file(folder / NAMES, json.dumps(names, ensure_ascii=False, indent=1) + "\n")
     model = embedding.model
     facts = {"format": FORMATS[model], **about, "model": model, "dim": embedding.dim, **embedding.constants}

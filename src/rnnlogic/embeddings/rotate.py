@@ -44,14 +44,16 @@ class RotatE(Embedding):
         threads: int | None = None,
         max_minutes: float | None = None,
     ) -> RotatE:
-        """Train on a dataset's training facts, with the packaged settings by default; see docs/embeddings.md.
+        """Train on a dataset's training facts, with the default settings if none are given.
+
+        See docs/embeddings.md.
 
         With a folder the embedding is saved there, and a stopped training resumes at its last checkpoint.
         """
         from rnnlogic.embeddings.fit import fit
-        from rnnlogic.embeddings.settings import settings_for
+        from rnnlogic.embeddings.settings import default_settings
 
-        settings = settings or settings_for(dataset)
+        settings = settings or default_settings()
         embedding = fit(dataset, settings, folder, progress, threads, max_minutes)
         assert isinstance(embedding, RotatE)
         return embedding

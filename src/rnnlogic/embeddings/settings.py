@@ -7,10 +7,9 @@ from typing import Literal, overload
 from pydantic import Field
 
 from rnnlogic.base.errors import UnknownNameError
-from rnnlogic.base.settings import Named, Settings, checked, name_for, override, packaged_names
-from rnnlogic.base.settings import packaged as packaged_values
+from rnnlogic.base.settings import Settings, checked, override, packaged
 
-__all__ = ["ComplExSettings", "RotatESettings", "TrainingSettings", "override", "packaged", "settings_for"]
+__all__ = ["ComplExSettings", "RotatESettings", "TrainingSettings", "default_settings", "override"]
 
 
 class TrainingSettings(Settings):
@@ -85,22 +84,13 @@ MODELS: dict[str, type[TrainingSettings]] = {"rotate": RotatESettings, "complex"
 
 
 @overload
-def settings_for(dataset: Named) -> RotatESettings: ...
+def default_settings(model: Literal["rotate"] = "rotate") -> RotatESettings: ...
 @overload
-def settings_for(dataset: Named, model: Literal["complex"]) -> ComplExSettings: ...
+def default_settings(model: Literal["complex"]) -> ComplExSettings: ...
 @overload
-def settings_for(dataset: Named, model: str) -> TrainingSettings: ...
-def settings_for(dataset: Named, model: str = "rotate") -> TrainingSettings:
-    """The packaged settings of a model for a dataset, by its name if that is known, else by its size."""
-    return packaged(name_for(dataset, packaged_names(_known(model))), model)
-
-
-def packaged(name: str, model: str = "rotate") -> TrainingSettings:
-    """Packaged settings of a model by name: settings/MODEL/NAME.yaml."""
-    return checked(MODELS[_known(model)], packaged_values(model, name), f"settings/{model}/{name}.yaml")
-
-
-def _known(model: str) -> str:
+def default_settings(model: str) -> TrainingSettings: ...
+def default_settings(model: str = "rotate") -> TrainingSettings:
+    """The settings of a model on any graph: settings/MODEL.yaml."""
     if model not in MODELS:
         raise UnknownNameError("model", model, MODELS)
-    return model
+    return checked(MODELS[model], packaged(model), f"settings/{model}.yaml")

@@ -16,12 +16,13 @@ from rnnlogic.base.budget import UNLIMITED, Budget, check_time, growing
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick
+from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.kernels import rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers
+from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers, refuse_nan
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
 from rnnlogic.evaluation.sampled import NegativeSampler
 from rnnlogic.features.chains.sampling.budget import NO_CUTS
@@ -81,6 +82,7 @@ def evaluate(
     negatives: int | None = None,
     seed: int = 0,
     budget: Budget = UNLIMITED,
+    constraints: Constraints | None = None,
 ) -> Report:
     """Rank the answers of a split, filtered against all facts, with queries grounded on `evidence`.
 
@@ -88,11 +90,14 @@ def evaluate(
     `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
     than `most_facts` a fixed random sample is asked. With `negatives`, each answer is ranked among that many
     entities that are not known answers, drawn with `seed`, instead of among all. With a budget as large a
-    sample is asked as there is time for.
+    sample is asked as there is time for. Answers that break `constraints` count as not reached: they come
+    after all that rules reach.
     """
     if budget.is_limited:
         return _evaluate_in_time(
-            partial(evaluate, scorer, dataset, split, evidence, sides, chunk, progress),
+            partial(
+                evaluate, scorer, dataset, split, evidence, sides, chunk, progress, constraints=constraints
+            ),
             min(len(_facts(dataset, split)), most_facts or 1 << 62),
             negatives,
             seed,
@@ -108,7 +113,9 @@ def evaluate(
     by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None and sampler is None
     fitting = SCORE_BYTES // (8 * dataset.vocab.num_entities)
     size = chunk or max(QUERIES if by_reach else 1, fitting)
-    shared = _Shared(scorer, dataset.graph(evidence), KnownAnswers(dataset.graph("all")), sampler, by_reach)
+    shared = _Shared(
+        scorer, dataset.graph(evidence), KnownAnswers(dataset.graph("all")), sampler, by_reach, constraints
+    )
     chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
     parts: list[Ranks] = []
     mrr_sum, done, cuts = 0.0, 0, NO_CUTS.copy()
@@ -123,7 +130,7 @@ def evaluate(
         dataset=dataset.name,
         split=split,
         evidence=evidence,
-        protocol=_protocol(negatives, seed),
+        protocol=_protocol(negatives, seed, constraints),
         seconds=time.perf_counter() - started,
         sides=GROUPS[sides],
         relations=dataset.vocab.relations,
@@ -170,10 +177,11 @@ class KnownAnswers:
         return self._graph.tails_within(edges[rows], edges[rows + 1])
 
 
-def _protocol(negatives: int | None, seed: int) -> str:
+def _protocol(negatives: int | None, seed: int, constraints: Constraints | None) -> str:
+    ruled_out = "" if constraints is None else "; answers that break constraints come last"
     if negatives is None:
-        return FULL_RANKING
-    return f"ranked among {negatives:,} sampled negatives (seed {seed}), known answers left out"
+        return FULL_RANKING + ruled_out
+    return f"ranked among {negatives:,} sampled negatives (seed {seed}), known answers left out{ruled_out}"
 
 
 def _check_settings(
@@ -226,6 +234,7 @@ class _Shared(NamedTuple):
     known: KnownAnswers
     sampler: NegativeSampler | None
     by_reach: bool  # whether answers are ranked by the entities that rules reach
+    constraints: Constraints | None = None
 
 
 _Ranked = tuple[Ranks, NDArray[np.int64]]  # and what the budget left out [3]
@@ -273,6 +282,12 @@ def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> _Ranked:
     expected_shape = (int(is_new.sum()), shared.graph.num_entities)
     if scores.shape != expected_shape:
         raise ValueError(f"the scorer returned an array of shape {scores.shape}, expected {expected_shape}")
+    if shared.constraints is not None:
+        refuse_nan(scores)
+        scores, every = scores.copy(), np.arange(shared.graph.num_entities)
+        asked = zip(heads[is_new].tolist(), relations[is_new].tolist(), strict=True)
+        for row, (head, relation) in zip(scores, asked, strict=True):
+            row[~shared.constraints.allowed(head, relation, every)] = -np.inf
     if not is_new.all():
         scores = scores[question]  # [B, E]
     rank = rank_answers if shared.sampler is None else shared.sampler.rank
@@ -299,4 +314,8 @@ def _reached(
         first = int(np.argmax(np.isnan(values)))
         asked = int(np.searchsorted(ptr, first, "right")) - 1
         raise UndefinedScoreError(int(np.argmax(question == asked)), int(entity[first]))
+    if shared.constraints is not None:
+        for i, (head, relation) in enumerate(zip(heads.tolist(), relations.tolist(), strict=True)):
+            own = slice(ptr[i], ptr[i + 1])
+            values[own][~shared.constraints.allowed(head, relation, entity[own])] = -np.inf
     return ptr, entity, values, sum((chunk.cuts for chunk in chunks), NO_CUTS)

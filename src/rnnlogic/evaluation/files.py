@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors.numpy import save as to_safetensors
-
-from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays
+from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays, write_arrays
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.types import Arrays
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.evaluation.report import Report
 
@@ -25,12 +23,12 @@ KEPT = ("dataset", "split", "evidence", "protocol", "seconds", "sides", "relatio
 
 def save_ranks(path: str | Path, report: Report, data: Mapping[str, str]) -> None:
     """Write a report with all its ranks; `data` is the fingerprint of what was evaluated."""
-    arrays = {"asked": report.asked, "better": report.ranks.better, "tied": report.ranks.tied}
+    arrays: Arrays = {"asked": report.asked, "better": report.ranks.better, "tied": report.ranks.tied}
     arrays["candidates"] = report.ranks.candidates
     about = {name: getattr(report, name) for name in KEPT} | {"data": dict(data)}
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    packed = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_sealed(Path(path), to_safetensors(packed, {"report": json.dumps(about, ensure_ascii=False)}))
+    metadata = {"report": json.dumps(about, ensure_ascii=False)}
+    write_sealed(Path(path), lambda file: write_arrays(file, arrays, metadata))
 
 
 def load_ranks(path: str | Path) -> tuple[Report, dict[str, str]]:

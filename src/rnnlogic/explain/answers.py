@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
 
+from rnnlogic.base.chances import softmax
 from rnnlogic.calibrate.level import Level
+from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.render.tables import Listed
 
 Known = Literal["drop", "keep"]
+POOL = 20  # best candidates by score, or as many as are listed, that probabilities put in order
+NOTHING: Mapping[tuple[int, int], Sequence[int]] = {}
 
 
 @dataclass(frozen=True)
@@ -43,15 +47,20 @@ def best_answers(
     relations: ArrayLike,  # [n] in 0..2R-1
     k: int,
     known: Known = "drop",
-) -> list[list[Answer]]:
-    """The k best answers of each query by score, best first; ties in the order of entity ids.
+    rejected: Mapping[tuple[int, int], Sequence[int]] = NOTHING,  # by query: entities that are no answers
+    constraints: Constraints | None = None,
+) -> list[Listed[Answer]]:
+    """The k best answers of each query, the most probable first; ties by score, then by entity ids.
 
-    Candidates are the entities that a rule reaches, or all if the scorer has a say on them without rules;
-    `drop` leaves out answers that are in the graph already.
+    They are chosen by score, at least `POOL` of them, before probabilities order them. Candidates are the
+    entities that a rule reaches, or all if the scorer has a say on them without rules. `drop` leaves out
+    answers that are in the graph already. Answers that break a constraint are left out and counted.
     """
     head, relation = np.atleast_1d(heads), np.atleast_1d(relations)
     best = {
-        query: _best(graph, int(head[query]), int(relation[query]), entity, score, k, known)
+        query: _best(
+            graph, int(head[query]), int(relation[query]), entity, score, k, known, rejected, constraints
+        )
         for query, entity, score in _scored(graph, scorer, head, relation)
     }
     facts = [
@@ -60,11 +69,12 @@ def best_answers(
         for entity in found.entity.tolist()
     ]
     probability = level.probabilities(graph, scorer, np.array(facts, np.int32)).tolist()
-    answers: list[list[Answer]] = [[] for _ in head]
+    answers: list[Listed[Answer]] = [Listed() for _ in head]
     first = 0
     for query, found in best.items():
         last = first + len(found.entity)
-        answers[query] = _named(vocab, found, probability[first:last])
+        answers[query] = Listed(_named(vocab, *found.ordered(np.array(probability[first:last]), k)))
+        answers[query].left_out = found.left_out
         first = last
     return answers
 
@@ -79,6 +89,18 @@ def _scored(
             yield query, chunk.entity[part], chunk.values[part]
 
 
+def by_probability(
+    probability: NDArray[np.float64], score: NDArray[np.float64], entity: NDArray[np.integer]
+) -> NDArray[np.int64]:
+    """The order of answers [n]: the most probable first, then by score, then by id."""
+    return np.lexsort((entity, -score, -probability))
+
+
+def best_by_score(score: NDArray[np.float64], entity: NDArray[np.integer], most: int) -> NDArray[np.int64]:
+    """Places of the best candidates, those of which probabilities decide among them."""
+    return np.lexsort((entity, -score))[: max(most, POOL)]
+
+
 class _Best(NamedTuple):
     """The best candidates of a query."""
 
@@ -86,6 +108,13 @@ class _Best(NamedTuple):
     score: NDArray[np.float64]
     share: NDArray[np.float64]
     is_known: NDArray[np.bool_]
+    left_out: Mapping[str, int]  # that break constraints, by kind
+
+    def ordered(self, probability: NDArray[np.float64], k: int) -> tuple[_Best, list[float]]:
+        """The k best by probability, and their probabilities."""
+        order = by_probability(probability, self.score, self.entity)[:k]
+        best = self.entity[order], self.score[order], self.share[order], self.is_known[order]
+        return _Best(*best, self.left_out), probability[order].tolist()
 
 
 def _best(
@@ -96,13 +125,22 @@ def _best(
     score: NDArray[np.float64],
     k: int,
     known: Known,
+    rejected: Mapping[tuple[int, int], Sequence[int]],
+    constraints: Constraints | None,
 ) -> _Best:
     is_known = np.isin(entity, graph.neighbours(head, relation))
     kept = ~is_known if known == "drop" else np.ones(len(entity), bool)
+    if (head, relation) in rejected:
+        kept &= ~np.isin(entity, rejected[head, relation])
+    left_out: Mapping[str, int] = {}
+    if constraints is not None:
+        codes = constraints.broken_by(head, relation, entity)
+        left_out = constraints.left_out(codes[kept])
+        kept &= codes == 0
     entity, score, is_known = entity[kept], score[kept], is_known[kept]
-    best = np.lexsort((entity, -score))[:k]
+    best = best_by_score(score, entity, k)
     share = softmax(score) if len(score) else score
-    return _Best(entity[best], score[best], share[best], is_known[best])
+    return _Best(entity[best], score[best], share[best], is_known[best], left_out)
 
 
 def _named(vocab: Vocab, best: _Best, probability: list[float]) -> list[Answer]:

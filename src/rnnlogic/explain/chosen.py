@@ -8,14 +8,15 @@ from functools import cache
 from typing import Any
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import rule_words
 from rnnlogic.explain.reasons import Contribution
+from rnnlogic.explain.sentences import pattern_of, rule_sentence
 from rnnlogic.explain.walks import comes_back, facts_of, named_facts
 from rnnlogic.features.chains.paths import Fact, Path
-from rnnlogic.rules.rule import NONE, Constant, Feature, Rule, format_rule
+from rnnlogic.rules.rule import CLOSE, Feature, Rule, format_rule, reading_order
 
-CLOSE = 0.8  # of the best confidence: the shortest rule with so much is named
 REASONS = 3  # named at most
+# Of the confidence of the first reason, that a further one must have: no guess stands beside a good reason.
+NEARLY = 0.5
 LEAST_SHARE = 0.01  # of what speaks for the answer, that a further reason must add
 TRIED = 40  # rules whose paths are looked up for one reason, at most
 
@@ -36,7 +37,8 @@ class Reason:
         return {
             "rule": self.rule.rule,
             "label": format_rule(self.rule.chain, vocab, labels=True),
-            "sentence": rule_words(self.rule.chain, vocab),
+            "sentence": rule_sentence(self.rule.chain, vocab),
+            "pattern": str(pattern_of(self.rule.chain, vocab.num_relations)),
             "record": None if record is None else record.as_dict(),
             "facts": [] if self.path is None else [list(fact) for fact in named_facts(self.path, vocab)],
             "contribution": self.rule.contribution,
@@ -45,12 +47,18 @@ class Reason:
 
 
 def choose(
-    rules: Sequence[Contribution], find: Paths, vocab: Vocab, whole: float, close: float = CLOSE
+    rules: Sequence[Contribution],
+    find: Paths,
+    vocab: Vocab,
+    whole: float,
+    close: float = CLOSE,
+    most: int = REASONS,
 ) -> tuple[Reason, ...]:
     """At most three reasons for an answer; no two share a rule or a fact.
 
-    Each is the shortest rule whose confidence is at least `close` times that of the best that is left. A path
-    that visits an entity twice is a reason only if no rule has another.
+    The first is the shortest rule whose confidence is at least `close` times that of the best. The others are
+    those that add most, of rules at least half as confident. A path that visits an entity twice is a reason
+    only if no rule has another.
     """
     left = [one for one in rules if one.contribution > 0 and not isinstance(one.chain, Feature)]
     looked_up, used, found = cache(find), set[Fact](), list[Reason]()
@@ -66,8 +74,8 @@ def choose(
             None,
         )
 
-    while left and len(found) < REASONS:
-        picked = _pick(left, simple, close)
+    while left and len(found) < most:
+        picked = _strongest(left, simple, found) if found else _pick(left, simple, close, vocab.num_relations)
         if picked is None:
             break
         rule, path = picked
@@ -75,41 +83,55 @@ def choose(
         found.append(Reason(rule, path, rule.contribution / whole))
         left = [one for one in left if one is not rule and one.contribution >= LEAST_SHARE * whole]
     if left and not found:
-        rule, any_path = _pick(left, lambda one: (looked_up(one.chain) or (None,))[0], close) or (
-            left[0],
-            None,
-        )
-        found.append(Reason(rule, any_path, rule.contribution / whole))
+        any_path = _pick(left, lambda one: (looked_up(one.chain) or (None,))[0], close, vocab.num_relations)
+        rule, path_there = any_path or (left[0], None)
+        found.append(Reason(rule, path_there, rule.contribution / whole))
     return tuple(found)
 
 
 def _pick(
-    rules: Sequence[Contribution], path_of: Callable[[Contribution], Path | None], close: float
+    rules: Sequence[Contribution],
+    path_of: Callable[[Contribution], Path | None],
+    close: float,
+    num_relations: int,
 ) -> tuple[Contribution, Path] | None:
     """The shortest rule with a path whose confidence is close to that of the best one with a path.
 
-    Ties: the more confident one, then the one that adds more.
+    Of equally short ones, the one that is right often and seldom wrong, then the one that adds more.
     """
-    by_confidence = sorted(rules, key=lambda one: (-_confidence(one), _size(one.chain), -one.contribution))
+    by_confidence = sorted(
+        rules, key=lambda one: (-_confidence(one), reading_order(one.chain, num_relations), -one.contribution)
+    )
     best = next((one for one in by_confidence[:TRIED] if path_of(one) is not None), None)
     if best is None:
         return None
     good = [one for one in rules if _confidence(one) >= close * _confidence(best)]
-    by_length = sorted(good, key=lambda one: (_size(one.chain), -_confidence(one), -one.contribution))
-    for one in (*by_length[:TRIED], best):
+    good.sort(key=lambda one: (reading_order(one.chain, num_relations), -_worth(one), -one.contribution))
+    for one in (*good[:TRIED], best):
         path = path_of(one)
         if path is not None:
             return one, path
     return None
 
 
-def _size(rule: Rule) -> int:
-    """What a person has to take in: the atoms of the body and the entities that the rule names.
+def _strongest(
+    rules: Sequence[Contribution],
+    path_of: Callable[[Contribution], Path | None],
+    found: Sequence[Reason],
+) -> tuple[Contribution, Path] | None:
+    """The rule with a path that adds most, if it is nearly as confident as the first reason."""
+    least = NEARLY * _confidence(found[0].rule)
+    good = [one for one in rules if _confidence(one) >= least]
+    for one in sorted(good, key=lambda one: -one.contribution)[:TRIED]:
+        path = path_of(one)
+        if path is not None:
+            return one, path
+    return None
 
-    So a rule about everyone comes before one about somebody whose record is no better.
-    """
-    named = (1 if rule.other == NONE else 2) if isinstance(rule, Constant) else 0
-    return rule.length + named
+
+def _worth(rule: Contribution) -> float:
+    """Large for a rule that is right often and seldom wrong, as definitions are."""
+    return 0.0 if rule.record is None else rule.record.right * rule.record.confidence
 
 
 def _confidence(rule: Contribution) -> float:

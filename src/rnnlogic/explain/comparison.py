@@ -96,7 +96,8 @@ class Comparison:
         rule = shown or ours or others
         assert rule is not None, "a rule reaches one of the two"
         family = family_of(rule.chain, self.vocab.num_relations)
-        told = says(rule.chain, about.question, self.vocab)
-        if max(one, other) <= 0:
+        is_against = max(one, other) <= 0
+        told = says(rule.chain, about.question, self.vocab, is_against)
+        if is_against:
             told = f"Against {entity_words(about.tail, self.vocab)}: {told}"
         return Part(family, told, one - other, replace(rule, contribution=one - other))

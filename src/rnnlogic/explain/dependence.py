@@ -1,12 +1,13 @@
-"""What an answer hangs on: few facts without which it is no longer first, found greedily and checked."""
+"""What an answer depends on: few facts without which it is no longer first, found greedily and checked."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
@@ -15,14 +16,14 @@ from rnnlogic.explain.parts import shares
 from rnnlogic.explain.reasons import Rank
 from rnnlogic.explain.scores import all_scores, as_fact, rank_of, without
 from rnnlogic.explain.walks import facts_of
-from rnnlogic.features.chains.paths import Fact, paths
+from rnnlogic.features.chains.paths import Fact, Path, paths
 from rnnlogic.predictors.base import AnswerScorer
-from rnnlogic.rules.rule import Feature
+from rnnlogic.rules.rule import Feature, Rule
 
 MOST_FACTS = 8
-TRIED = 2  # facts that are tried in every step; the score is computed anew for each
 RULES, PATHS = 10, 10  # facts are looked for on so many paths of the strongest rules
 PACE = 0.5  # of the lead that an even pace would have cost: with less, the search gives up half-way
+ENOUGH = 1.2  # of the lead that facts must cost by estimate before the question is scored without them
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,31 @@ class Dependence:
         }
 
 
+class Support(NamedTuple):
+    """What speaks for an answer: so much of its score rests on these paths alike."""
+
+    value: float
+    paths: tuple[frozenset[Fact], ...]
+
+    def lost(self, removed: set[Fact]) -> float:
+        """What it adds no longer without some facts, by estimate."""
+        gone = sum(not removed.isdisjoint(path) for path in self.paths)
+        return self.value * gone / max(len(self.paths), 1)
+
+
+class Asked(NamedTuple):
+    """The question, the facts it is asked on, and other answers that do not count."""
+
+    graph: Graph  # without the fact itself
+    vocab: Vocab
+    scorer: AnswerScorer
+    question: Question
+    known: NDArray[np.int32]
+
+
 @dataclass(frozen=True)
 class _Standing:
-    """The evidence without some facts, and where it leaves the answer."""
+    """The known facts without some, and where that leaves the answer."""
 
     removed: tuple[Fact, ...]
     graph: Graph
@@ -65,73 +88,110 @@ class _Standing:
         return self.rank.mean == 1 and self.lead > -np.inf
 
 
-def depends_on(
-    graph: Graph, vocab: Vocab, scorer: AnswerScorer, question: Question, known: Graph
-) -> Dependence | None:
-    """The facts that an answer in first place hangs on; None if it is not alone there.
+def asked_without_itself(
+    graph: Graph, vocab: Vocab, scorer: AnswerScorer, question: Question, known: NDArray[np.int32]
+) -> Asked:
+    """A question on a graph from which its own fact is taken out."""
+    fewer = without(graph, [as_fact(question, vocab.num_relations)])
+    return Asked(fewer, vocab, scorer.apart(), question, known)
 
-    In every step the fact is removed that costs the answer most of its lead, among those on the paths of its
-    strongest rules; at the end every fact is put back that was not needed.
+
+def depends_on(
+    asked: Asked,
+    scores: NDArray[np.float64],
+    first: Sequence[Path],
+    supports: Callable[[], Sequence[Support]],
+) -> Dependence | None:
+    """The facts that an answer in first place depends on; None if it is not alone there.
+
+    The first fact is one of the paths `first`, which people read as the reason; then those follow that cost
+    most by estimate, until scoring without them shows that the answer has fallen. At the end every fact is
+    put back that is not needed, those of the reason last.
     """
-    search = _Search(graph, vocab, scorer, question, known)
-    first = standing = search.standing(())
-    if not first.is_first:
+    proof = {fact for path in first for fact in facts_of(path, asked.vocab)}
+    start = standing = _standing(asked, (), asked.graph, scores)
+    if not start.is_first:
         return None
+    supported = list(supports())
     while standing.is_first:
-        facts = [] if _is_hopeless(first, standing) else search.candidates(standing.graph)
+        facts = [] if _is_hopeless(start, standing) else _next(supported, standing, proof)
         if not facts:
             return Dependence((), None)
-        tried = [search.standing((*standing.removed, fact)) for fact in facts]
-        standing = min(tried, key=lambda one: (one.is_first, one.lead))
-    standing = search.smaller(standing)
+        standing = _scored(asked, (*standing.removed, *facts))
+        if standing.is_first:
+            supported = list(supports_of(asked, standing.graph))
+    standing = _smaller(asked, standing, proof)
     return Dependence(standing.removed, standing.rank, standing.lead > -np.inf)
 
 
-def _is_hopeless(first: _Standing, now: _Standing) -> bool:
+def _is_hopeless(start: _Standing, now: _Standing) -> bool:
     """Whether the search has used up its facts, or gets on too slowly to end in time."""
     number = len(now.removed)
-    is_slow = first.lead - now.lead < PACE * first.lead * number / MOST_FACTS
-    return number == MOST_FACTS or (number >= MOST_FACTS // 2 and is_slow)
+    is_slow = start.lead - now.lead < PACE * start.lead * number / MOST_FACTS
+    return number >= MOST_FACTS or (number >= MOST_FACTS // 2 and is_slow)
 
 
-class _Search:
-    """Scores a question again and again, with fewer facts."""
+def _next(supports: Sequence[Support], standing: _Standing, proof: set[Fact]) -> list[Fact]:
+    """Facts that together cost the lead by estimate, the dearest first, but one of the proof before all."""
+    found, removed = list[Fact](), set[Fact]()
+    every = sorted({fact for one in supports for path in one.paths for fact in path})
+    while len(standing.removed) + len(found) < MOST_FACTS:
+        before = sum(one.lost(removed) for one in supports)
+        if found and before > ENOUGH * standing.lead:
+            break
+        is_begun = not proof.isdisjoint({*standing.removed, *removed})
+        left = [fact for fact in every if fact not in removed and (is_begun or fact in proof)]
+        left = left or [fact for fact in every if fact not in removed]
+        costs = [sum(one.lost({*removed, fact}) for one in supports) - before for fact in left]
+        if not costs or max(costs) <= 0:
+            break
+        best = left[int(np.argmax(costs))]
+        found.append(best)
+        removed.add(best)
+    return found
 
-    def __init__(
-        self, graph: Graph, vocab: Vocab, scorer: AnswerScorer, question: Question, known: Graph
-    ) -> None:
-        self._vocab, self._scorer, self._question = vocab, scorer.apart(), question
-        self._graph = without(graph, [as_fact(question, vocab.num_relations)])
-        self._known = known.neighbours(question.head, question.relation)
 
-    def standing(self, removed: tuple[Fact, ...]) -> _Standing:
-        """Where the answer stands without some facts."""
-        graph = without(self._graph, removed)
-        scores, tail = all_scores(graph, self._scorer, self._question), self._question.tail
-        rank = rank_of(scores, tail, self._known)
-        rivals = np.delete(scores, np.append(self._known, tail)).max(initial=-np.inf)
-        lead = -np.inf if scores[tail] == -np.inf else float(scores[tail] - rivals)
-        return _Standing(removed, graph, rank, lead)
+def _scored(asked: Asked, removed: tuple[Fact, ...]) -> _Standing:
+    """Where the answer stands without some facts."""
+    graph = without(asked.graph, removed)
+    return _standing(asked, removed, graph, all_scores(graph, asked.scorer, asked.question))
 
-    def candidates(self, graph: Graph) -> list[Fact]:
-        """The facts on which most of the score rests, by the paths of the strongest rules."""
-        head, relation, tail = self._question
-        parts = self._scorer.contributions(graph, head, relation, tail)
-        found = shares(graph, self._scorer.rules, parts, self._question, is_hidden=False)
-        is_for = any(one.value > 0 for one in found)
-        strong = [one for one in found if one.value > 0] if is_for else found
-        weight: dict[Fact, float] = defaultdict(float)
-        for one in strong[:RULES]:
-            if not isinstance(one.rule, Feature):
-                walks = paths(graph, head, one.rule, tail, PATHS).paths
-                for path in walks:
-                    for fact in set(facts_of(path, self._vocab)):
-                        weight[fact] += abs(one.value) / len(walks)
-        return sorted(weight, key=lambda fact: (-weight[fact], fact))[:TRIED]
 
-    def smaller(self, standing: _Standing) -> _Standing:
-        """The same without the facts that turn out not to be needed."""
-        for fact in standing.removed[:-1]:
-            fewer = self.standing(tuple(other for other in standing.removed if other != fact))
-            standing = standing if fewer.is_first else fewer
+def _standing(
+    asked: Asked, removed: tuple[Fact, ...], graph: Graph, scores: NDArray[np.float64]
+) -> _Standing:
+    tail = asked.question.tail
+    rivals = np.delete(scores, np.append(asked.known, tail)).max(initial=-np.inf)
+    lead = -np.inf if scores[tail] == -np.inf else float(scores[tail] - rivals)
+    return _Standing(removed, graph, rank_of(scores, tail, asked.known), lead)
+
+
+def supports_of(asked: Asked, graph: Graph) -> Iterator[Support]:
+    """What speaks for the answer on some facts: the paths of its strongest rules."""
+    head, relation, tail = asked.question
+    parts = asked.scorer.contributions(graph, head, relation, tail)
+    found = [
+        (one.rule, one.value)
+        for one in shares(graph, asked.scorer.rules, parts, asked.question, is_hidden=False)
+    ]
+    yield from supports_by_rule(found, asked.vocab, lambda rule: paths(graph, head, rule, tail, PATHS).paths)
+
+
+def supports_by_rule(
+    values: Sequence[tuple[Rule, float]], vocab: Vocab, find: Callable[[Rule], Sequence[Path]]
+) -> Iterator[Support]:
+    """The paths of the strongest rules for an answer, or against it if there are no others."""
+    chains = [(rule, value) for rule, value in values if not isinstance(rule, Feature)]
+    strong = [(rule, value) for rule, value in chains if value > 0] or chains
+    for rule, value in strong[:RULES]:
+        yield Support(abs(value), tuple(frozenset(facts_of(path, vocab)) for path in find(rule)[:PATHS]))
+
+
+def _smaller(asked: Asked, standing: _Standing, proof: set[Fact]) -> _Standing:
+    """The same without the facts that turn out not to be needed."""
+    if len(standing.removed) == 1:
         return standing
+    for fact in sorted(standing.removed, key=lambda fact: fact in proof):
+        fewer = _scored(asked, tuple(other for other in standing.removed if other != fact))
+        standing = standing if fewer.is_first else fewer
+    return standing

@@ -14,8 +14,10 @@ from rnnlogic.explain.chosen import Paths, Reason, choose
 from rnnlogic.explain.dependence import Dependence
 from rnnlogic.explain.ideas import Family, Question, family_of, says, sentence
 from rnnlogic.explain.reasons import Contribution, Idea, Part, Rank, group_ideas
+from rnnlogic.explain.records import Records
+from rnnlogic.explain.summary import ReasonTold, Summary, reason_line, summary_of
 from rnnlogic.render import html, text
-from rnnlogic.rules.rule import relations_of
+from rnnlogic.rules.rule import Feature, relations_of
 
 Kind = Literal["sum", "leave-one-out"]
 
@@ -41,8 +43,11 @@ class Explanation:
     embedding: float | None = None  # what the embedding adds by itself; None where it has no say
     kind: Kind = "sum"  # what contributions are
     probability: float | None = None  # that the fact is true; None: not calibrated
-    find_dependence: Callable[[], Dependence | None] | None = field(default=None, compare=False)
+    best_other: float = -math.inf  # score of the best rival
+    broken: str = ""  # the constraint that the fact breaks, as a sentence
+    find_dependence: Callable[[Explanation], Dependence | None] | None = field(default=None, compare=False)
     find_paths: Paths | None = field(default=None, compare=False)
+    records: Records | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         names = self.vocab
@@ -64,10 +69,12 @@ class Explanation:
     @cached_property
     def ideas(self) -> tuple[Idea, ...]:
         """What speaks for the answer, the strongest idea first, then what speaks against it."""
-        vocab, parts = self.vocab, []
+        vocab, parts, said = self.vocab, [], dict[tuple[Family, bool], str]()
         for rule in self.contributions:
-            family = family_of(rule.chain, vocab.num_relations)
-            parts.append(Part(family, says(rule.chain, self.question, vocab), rule.contribution, rule))
+            family, is_against = family_of(rule.chain, vocab.num_relations), rule.contribution < 0
+            if isinstance(rule.chain, Feature) or (family, is_against) not in said:
+                said[family, is_against] = says(rule.chain, self.question, vocab, is_against)
+            parts.append(Part(family, said[family, is_against], rule.contribution, rule))
         if self.embedding is not None:
             told = sentence(Family.embedding, self.question, vocab, self.embedding < 0)
             parts.append(Part(Family.embedding, told, self.embedding, None))
@@ -82,13 +89,30 @@ class Explanation:
         )
 
     @cached_property
+    def summary(self) -> Summary:
+        """What is shown first, in words: the claim, the reasons and their records, what speaks against it."""
+        return summary_of(self)
+
+    def _reason(self, reason: Reason, told: ReasonTold) -> dict[str, Any]:
+        """A reason for JSON."""
+        tried = None if self.records is None else self.records.of_held_out(reason.rule.chain)
+        return {
+            "reason": reason_line(told),
+            **reason.as_dict(self.vocab),
+            "held_out": None if tried is None else {"right": tried.right, "cases": tried.cases},
+            "is_enough": told.is_enough,
+        }
+
+    @cached_property
     def hangs_on(self) -> Dependence | None:
         """Facts without which it is no longer first, searched for when asked; None if it is not first."""
-        return None if self.find_dependence is None else self.find_dependence()
+        is_first = self.filtered_rank.mean == 1
+        return self.find_dependence(self) if self.find_dependence is not None and is_first else None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         names = self.vocab
+        rules = {one.chain: one.as_dict(names) for one in self.contributions}
         return {
             "head": names.entities[self.head],
             "relation": names.relation_name(self.relation),
@@ -99,12 +123,16 @@ class Explanation:
             "rank": self.filtered_rank.mean,
             "raw_rank": self.raw_rank.mean,
             "is_known": self.is_known,
+            "breaks": self.broken or None,
             "embedding": self.embedding,
             "contributions": self.kind,
-            "reasons": [reason.as_dict(names) for reason in self.reasons],
-            "ideas": [idea.as_dict(names) for idea in self.ideas],
+            **self.summary.as_dict(),
+            "reasons": [
+                self._reason(one, told) for one, told in zip(self.reasons, self.summary.reasons, strict=True)
+            ],
+            "ideas": [idea.as_dict(names, rules) for idea in self.ideas],
             "hangs_on": None if self.hangs_on is None else self.hangs_on.as_dict(names),
-            "rules": [contribution.as_dict(names) for contribution in self.contributions],
+            "rules": list(rules.values()),
             **self._names_for_people(),
         }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import NamedTuple
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import entity_words, fact_words, relation_words
+from rnnlogic.explain.names import entity_words, relation_words
+from rnnlogic.explain.sentences import fact_sentence
 from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.rule import Constant, Feature, Rule
 
@@ -25,7 +27,7 @@ class Family(StrEnum):
     itself = "X is an answer of its own"
     linked = "an exclusion"
     often = "base rate"
-    kind = "what is true of X or Y goes with the other"
+    kind = "facts about X or Y"
     surest = "a rule that is often right"
     embedding = "the embedding says so"
 
@@ -68,43 +70,47 @@ def family_of(rule: Rule, num_relations: int) -> Family:
 def sentence(family: Family, question: Question, vocab: Vocab, is_against: bool = False) -> str:
     """What such rules say of a question, with the labels of its entities."""
     head, tail = entity_words(question.head, vocab), entity_words(question.tail, vocab)
-    relation, verb = relation_words(question.relation, vocab), "doubts" if is_against else "finds"
+    relation = relation_words(question.relation, vocab)
 
     def said(subject: str, target: str) -> str:
-        return fact_words(subject, question.relation, target, vocab)
+        return fact_sentence(subject, question.relation, target, vocab)
 
     like_head, like_tail = f"something similar to {head}", f"something similar to {tail}"
-    sentences = {
-        Family.similar_heads: said(like_head, tail),
-        Family.similar_answers: said(head, like_tail),
-        Family.similar_both: said(like_head, like_tail),
-        Family.same_relation: f"other facts of {relation} lead from {head} to {tail}",
-        Family.turned_round: said(like_tail, like_head),
-        Family.inverse: f"a fact from {tail} to {head} says so",
-        Family.other_relation: f"another relation leads from {head} to {tail}",
-        Family.chain: f"other relations lead from {head} to {tail}",
-        Family.itself: f"{head} is an answer of its own",
-        Family.linked: f"how {head} and {tail} are linked already",
-        Family.often: f"base rate: how often {tail} is an answer of {relation}",
-        Family.kind: f"what else is true of {head} and of {tail} goes with the other",
-        Family.surest: f"a rule that is often right leads from {head} to {tail}",
-        Family.embedding: f"the embedding itself {verb} that {said(head, tail)}",
+    sentences: dict[Family, Callable[[], str]] = {
+        Family.similar_heads: lambda: said(like_head, tail),
+        Family.similar_answers: lambda: said(head, like_tail),
+        Family.similar_both: lambda: said(like_head, like_tail),
+        Family.same_relation: lambda: f"other facts of {relation} lead from {head} to {tail}",
+        Family.turned_round: lambda: said(like_tail, like_head),
+        Family.inverse: lambda: f"a fact from {tail} to {head} says so",
+        Family.other_relation: lambda: f"another relation leads from {head} to {tail}",
+        Family.chain: lambda: f"other relations lead from {head} to {tail}",
+        Family.itself: lambda: f"{head} is an answer of its own",
+        Family.linked: lambda: f"how {head} and {tail} are linked already",
+        Family.often: lambda: f"base rate: how often {tail} is an answer of {relation}",
+        Family.kind: lambda: (
+            f"facts about {head} or {tail} make this answer {'less' if is_against else 'more'} likely"
+        ),
+        Family.surest: lambda: f"a rule that is often right leads from {head} to {tail}",
+        Family.embedding: lambda: (
+            f"the embedding itself {'doubts' if is_against else 'finds'} that {said(head, tail)}"
+        ),
     }
-    return _capital(sentences[family])
+    return _capital(sentences[family]())
 
 
-def says(rule: Rule, question: Question, vocab: Vocab) -> str:
+def says(rule: Rule, question: Question, vocab: Vocab, is_against: bool = False) -> str:
     """What a rule says of a question: an exclusion by itself, any other as its family does."""
+    if not isinstance(rule, Feature) or rule.name not in ("reversed", "linked", "linked_back", "itself"):
+        return sentence(family_of(rule, vocab.num_relations), question, vocab, is_against)
     head, tail = entity_words(question.head, vocab), entity_words(question.tail, vocab)
     sentences = {
-        "reversed": f"the other way round it is known: {fact_words(tail, question.relation, head, vocab)}",
+        "reversed": f"the other way round it is known: {fact_sentence(tail, question.relation, head, vocab)}",
         "linked": f"another relation leads from {head} to {tail} already",
         "linked_back": f"another relation leads from {tail} to {head} already",
         "itself": f"the answer is {head} itself",
     }
-    if isinstance(rule, Feature) and rule.name in sentences:
-        return _capital(sentences[rule.name])
-    return sentence(family_of(rule, vocab.num_relations), question, vocab)
+    return _capital(sentences[rule.name])
 
 
 def _short(head: int, body: tuple[int, ...], num_relations: int) -> Family:
@@ -116,5 +122,5 @@ def _short(head: int, body: tuple[int, ...], num_relations: int) -> Family:
 
 def _capital(text: str) -> str:
     """A capital for words of ours at the beginning; names stay as they are."""
-    ours = ("how ", "what ", "something ", "other ", "a ", "another ", "the ", "base rate")
+    ours = ("how ", "facts ", "something ", "other ", "a ", "another ", "the ", "base rate")
     return text[0].upper() + text[1:] if text.startswith(ours) else text

@@ -43,6 +43,7 @@ class RuleInfo:
     decided: int | None  # first answers of validation queries to which it adds most; None: not counted
     right: int | None  # those of them that are validation facts
     label: str = ""  # the rule as people see it
+    lift: float | None = None  # times as often as chance that what it reaches is an answer; None: not known
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -54,7 +55,7 @@ class Choice:
     """Which rules to list, and in which order."""
 
     top: int | None = None  # of each relation; None: all
-    sort: Sort = "weight"
+    sort: Sort = "use"
     min_confidence: float = 0.0
     min_support: int = 0
     max_length: int | None = None
@@ -114,7 +115,9 @@ def _promising(learned: Learned, relation: int, choice: Choice, use: RuleUse | N
         "confidence": learned.confidence[ids],
         "support": learned.support[ids],
     }
-    order = np.lexsort((-np.abs(weights), -keys[choice.sort]))
+    # What speaks against an answer, or was never right, says little to begin with.
+    is_last = (weights < 0) | ~(learned.confidence[ids] > 0) | learned.rules.are_features[ids]
+    order = np.lexsort((-np.abs(weights), -keys[choice.sort], is_last))
     return ids[order]
 
 
@@ -126,6 +129,8 @@ def _kept(figures: RuleFigures, places: Ids, choice: Choice) -> Ids:
     places = places[is_good]
     if choice.sort in ("confidence", "support"):
         places = places[np.argsort(-getattr(figures, choice.sort)[places], kind="stable")]
+    else:
+        places = places[np.argsort(figures.support[places] == 0, kind="stable")]
     return places[: choice.top]
 
 
@@ -148,4 +153,5 @@ def _info(
         decided=None if use is None else int(use.decided[i]),
         right=None if use is None else int(use.right[i]),
         label=format_rule(rule, dataset.vocab, labels=True),
+        lift=None if math.isnan(learned.lift[i]) else float(learned.lift[i]),
     )

@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from rnnlogic.base.text import JOINERS
 from rnnlogic.base.text import printable as printable
 from rnnlogic.data.vocab import INVERSE, Vocab
-from rnnlogic.rules.features import FEATURES
-from rnnlogic.rules.rule import NONE, Constant, Feature, Rule, chain_variables
 
 _LOCAL = re.compile(r"[a-zA-Z][\w+.-]*://.*[/#]([^/#]+)[/#]?")
 
@@ -32,32 +30,6 @@ def relation_words(relation: int, vocab: Vocab) -> str:
     """The label of a relation, without the mark of an inverse; of an IRI without a label, its last part."""
     shown = vocab.relation_label(relation)
     return _local(shown.removesuffix(INVERSE if relation >= vocab.num_relations else ""), vocab)
-
-
-def fact_words(subject: str, relation: int, target: str, vocab: Vocab) -> str:
-    """A fact as words, in the direction of the graph: subject, relation, object."""
-    if relation >= vocab.num_relations:
-        subject, target = target, subject
-    return f"{subject} {relation_words(relation, vocab)} {target}"
-
-
-def rule_words(rule: Rule, vocab: Vocab) -> str:
-    """The body of a rule as words: `X isa Z and Z treats Y`."""
-    if isinstance(rule, Feature):
-        return FEATURES[rule.name].sentence
-    if isinstance(rule, Constant):
-        other = "something" if rule.other == NONE else entity_words(rule.other, vocab)
-        ends = (other, "Y") if rule.at_head else ("X", other)
-        named = f"{'X' if rule.at_head else 'Y'} is {entity_words(rule.constant, vocab)}"
-        return f"{fact_words(ends[0], rule.step, ends[1], vocab)} and {named}"
-    if not rule.body:
-        return "X and Y are the same"
-    chain = chain_variables(len(rule.body))
-    steps = [
-        fact_words(left, relation, right, vocab)
-        for left, relation, right in zip(chain, rule.body, chain[1:], strict=False)
-    ]
-    return " and ".join([", ".join(steps[:-1]), steps[-1]] if len(steps) > 1 else steps)
 
 
 def columns(text: str) -> int:

@@ -13,7 +13,9 @@ import numpy as np
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.explain.ideas import Question
-from rnnlogic.features.evidence.constants import Counted, counted, rules_behind
+from rnnlogic.features.base import Query, Term
+from rnnlogic.features.constants.behind import counted
+from rnnlogic.features.sources import counts_paths, terms_of
 from rnnlogic.predictors.base import Contributions
 from rnnlogic.rules.rule import Constant, Feature, Rule
 from rnnlogic.rules.ruleset import RuleSet
@@ -28,7 +30,7 @@ class Share(NamedTuple):
     walks: int  # 0 for a feature
     value: float
     phi: float | None
-    counted: Counted | None  # how often a rule with constants is right
+    counted: Term | None  # how often a rule with constants is right
     is_best: bool = False  # whether it is the best chain, and being that adds to its value
 
 
@@ -49,29 +51,29 @@ def shares(
 
 def _own(graph: Graph, rules: RuleSet, parts: Contributions, question: Question) -> Iterator[Share]:
     """The parts as they are; rules of the model come before features, which share with them."""
-    for i in np.argsort(rules.are_features[parts.rule], kind="stable").tolist():
+    with_paths = counts_paths(rules[parts.rule]) if len(parts.rule) else np.empty(0, bool)
+    for i in np.argsort(~with_paths, kind="stable").tolist():
         place = int(parts.rule[i])
         rule, phi = rules[place], None if parts.phi is None else float(parts.phi[i])
-        walks = 0 if isinstance(rule, Feature) else int(parts.count[i])
         record = None
         if isinstance(rule, Constant):
             record = counted(graph, rule, question.tail if rule.at_head else question.head)
-        numbers = float(parts.weight[i]), walks, float(parts.values[i])
-        yield Share(rule, place, *numbers, phi, record, i == parts.surest)
+        numbers = float(parts.weight[i]), int(parts.count[i]) if with_paths[i] else 0, float(parts.values[i])
+        yield Share(rule, place, *numbers, phi, record, i == parts.best)
 
 
 def _split(graph: Graph, share: Share, question: Question, is_hidden: bool) -> list[Share]:
-    """What a feature adds, by the rules with constants behind it; other shares stay whole.
+    """What a feature adds, by the rules behind it that no model holds; other shares stay whole.
 
-    Each gets as much of it as its term is of the noisy-or; the last takes what rounding leaves.
+    The last takes what rounding leaves.
     """
     if not isinstance(share.rule, Feature):
         return [share]
-    behind = rules_behind(graph, share.rule.name, *question, is_hidden)
+    behind = terms_of(graph, share.rule.name, Query(*question, is_hidden))
     if not behind:
         return [share]
-    terms = [-math.log1p(-one.confidence) for one in behind]
-    values = [share.value * term / math.fsum(terms) for term in terms[:-1]]
+    total = math.fsum(one.weight for one in behind)
+    values = [share.value * one.weight / total for one in behind[:-1]]
     values.append(share.value - math.fsum(values))
     return [
         Share(one.rule, None, value, 1, value, None, one) for one, value in zip(behind, values, strict=True)

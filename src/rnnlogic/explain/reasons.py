@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.ideas import Family
-from rnnlogic.explain.names import rule_words
+from rnnlogic.explain.sentences import rule_sentence
 from rnnlogic.explain.walks import comes_back, facts_of, named_facts
 from rnnlogic.features.chains.paths import Path
 from rnnlogic.rules.rule import Rule, format_rule
+
+NOTHING: Mapping[Rule, dict[str, Any]] = {}
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Contribution:
         return {
             "rule": self.rule,
             "label": format_rule(self.chain, vocab, labels=True),
-            "sentence": rule_words(self.chain, vocab),
+            "sentence": rule_sentence(self.chain, vocab),
             "weight": self.weight,
             "count": self.count,
             "phi": self.phi,
@@ -110,15 +112,18 @@ class Idea:
         """All rules, group by group."""
         return tuple(rule for group in self.groups for rule in group)
 
-    def as_dict(self, vocab: Vocab) -> dict[str, Any]:
-        """Plain values for JSON; rules of the same group rest on the same facts, in either direction."""
+    def as_dict(self, vocab: Vocab, told: Mapping[Rule, dict[str, Any]] = NOTHING) -> dict[str, Any]:
+        """Plain values for JSON; rules of the same group rest on the same facts, in either direction.
+
+        `told` are rules as plain values, where they are known.
+        """
         return {
             "name": self.name,
             "sentence": self.sentence,
             "contribution": self.contribution,
             "share": self.share,
             "rules": [
-                rule.as_dict(vocab) | {"group": number}
+                (told.get(rule.chain) or rule.as_dict(vocab)) | {"group": number}
                 for number, group in enumerate(self.groups)
                 for rule in group
             ],

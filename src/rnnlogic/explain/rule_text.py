@@ -63,19 +63,25 @@ def rule_lines(
 def figures_words(rule: RuleInfo) -> list[str]:
     """The figures of a rule in words: on the training facts, then what it decided on validation facts.
 
-    Named evidence joins no pairs, so it has only a weight.
+    Named evidence joins no pairs, so it has only a weight and a lift.
     """
     about = "" if rule.share == 1 else "about "
     words = [f"weight {rule.weight:.3g}"]
     if not rule.text.endswith("]"):
         words[0] += (
             f", confidence {about}{rule.confidence:.2f} ({about}{rule.support:,} of"
-            f" {numbered(rule.predictions, 'pair')}), PCA {about}{rule.pca_confidence:.2f},"
+            f" {numbered(rule.predictions, 'pair')}){_lift(rule)}, PCA {about}{rule.pca_confidence:.2f},"
             f" coverage {about}{rule.head_coverage:.2f}"
         )
+    else:
+        words[0] += _lift(rule)
     if rule.decided:
         words.append(f"right in {rule.right:,} of {numbered(rule.decided, 'first place')} it decided")
     return words
+
+
+def _lift(rule: RuleInfo) -> str:
+    return "" if rule.lift is None else f", lift {rule.lift:.1f}"
 
 
 def _extent(shown: int, total: int) -> str:

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
+from rnnlogic.base.chances import softmax
 from rnnlogic.data.graph import Graph, GraphArrays
 from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.explain.ideas import Question
@@ -64,7 +64,10 @@ def without(graph: Graph, facts: Iterable[Fact]) -> Graph:
     )
     for array in arrays:
         array.setflags(write=False)
-    return replace(graph, arrays=arrays)
+    fewer = replace(graph, arrays=arrays)
+    if "linked_alike" in vars(graph):  # fewer relations join a pair: the old ones are more than needed
+        vars(fewer)["linked_alike"] = graph.linked_alike
+    return fewer
 
 
 def _moved(places: Places, out: NDArray[np.int64]) -> Places:

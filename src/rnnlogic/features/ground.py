@@ -6,7 +6,7 @@ Chunks do not depend on the number of threads, and neither do results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,18 +19,15 @@ from rnnlogic.base.executor import default_threads, map_ordered
 from rnnlogic.base.recent import Recent
 from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
+from rnnlogic.features.aggregates import Fold, folds_of
+from rnnlogic.features.base import Batch, joined
 from rnnlogic.features.chains import kernels
-from rnnlogic.features.chains.sampling import kernels as sampled
 from rnnlogic.features.chains.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
 from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.chains.trie import Trie, build_trie
-from rnnlogic.features.evidence.constant_rules import ConstantRules
-from rnnlogic.features.evidence.counting.kernels import Items
-from rnnlogic.features.evidence.source import Source, Walked, find_items
-from rnnlogic.features.evidence.surest import SUREST, Surest, strengths
+from rnnlogic.features.items import Items, find_items
+from rnnlogic.features.sources import ReadySources, counts_paths
 from rnnlogic.features.table import Candidates, Scored
 from rnnlogic.features.transforms import codes_of
-from rnnlogic.rules.features import name_of
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
@@ -65,6 +62,7 @@ class Grounding:
     counts_paths: NDArray[np.bool_]  # [rules of the relation] whether `count` is a number of paths
     num_entities: int
     cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
+    folds: Sequence[Fold] = ()  # the aggregates among the rules of the relation
 
     def __len__(self) -> int:
         return len(self.entity)
@@ -98,6 +96,7 @@ class Grounding:
             count,
             self.ids,
             self.counts_paths,
+            folds=self.folds,
         )
 
     def scored(self, weights: NDArray[np.float64], feature: Feature) -> Scored:
@@ -117,30 +116,9 @@ class _Ready(NamedTuple):
     """The rules of one relation, prepared for grounding."""
 
     ids: NDArray[np.int64]  # [k] ascending
-    trie: Trie
-    place: NDArray[np.int64]  # [chains] position among the ids, in the order of the trie
-    dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
-    evidence: Source | None  # named evidence, if any of the rules is
-    constants: ConstantRules | None  # rules with constants, if there are any
-    surest: Surest | None  # the most trusted rule, if that is evidence of its own
-
-
-class Batch(NamedTuple):
-    """Queries of one relation; `hidden` is -1 where nothing is hidden."""
-
-    positions: NDArray[np.int64]
-    relation: int
-    heads: NDArray[np.int32]
-    hidden: NDArray[np.int32]
-
-    def halves(self) -> tuple[Batch, Batch]:
-        """The first and the second half of the queries."""
-        middle = len(self.positions) // 2
-        first, second = slice(None, middle), slice(middle, None)
-        return (
-            Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
-            Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
-        )
+    sources: ReadySources
+    folds: list[Fold]  # the aggregates among the rules
+    counts_paths: NDArray[np.bool_]  # [k]
 
 
 class Grounder:
@@ -149,7 +127,7 @@ class Grounder:
     A query is (head, relation, ?) with relation in 0..2R-1. In training, `hidden` gives the answer whose fact
     (head, relation, hidden) is hidden in both directions while its own query is grounded; -2 - answer
     hides all links between head and answer, by any relation. On large graphs a budget bounds the work of a
-    query; counts are then right on average.
+    query; counts are then right on average. Which walks count as paths is up to the graph (`path_kind`).
     """
 
     def __init__(
@@ -177,12 +155,13 @@ class Grounder:
         budget = budget or default_budget(graph)
         self.budget = budget if budget is not None and may_cut(budget, graph) else None
         self._ready: Recent[_Ready] = Recent(2 * graph.num_relations)
+        self.last_question: Recent[Candidates | None] = Recent(1)  # by head and relation
         self._items: Items | None = None  # found when they are first needed
 
     def ground(
         self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
     ) -> Iterator[Grounding]:
-        """Exact walk counts, a chunk of queries of one relation at a time, in a fixed order.
+        """Exact counts of paths, a chunk of queries of one relation at a time, in a fixed order.
 
         `relations` and `hidden` may be one number for all queries; relations without rules yield no chunk.
         """
@@ -218,21 +197,9 @@ class Grounder:
 
     def _prepare(self, relation: int) -> _Ready:
         ids = self.rules.by_head(relation)
-        named, with_constants = self.rules.are_features[ids], self.rules.have_constants[ids]
-        places = np.flatnonzero(self.rules.are_chains[ids])
-        chains = self.rules.steps(ids[places])
-        trie, source, constants, surest = build_trie(chains), None, None, None
-        of_name = {name_of(int(self.rules.kinds.feature[ids[i]])): int(i) for i in np.flatnonzero(named)}
-        if (place := of_name.pop(SUREST, None)) is not None:
-            surest = Surest(strengths(self.rules, ids), place)
-        if of_name:
-            source = Source.of(self.graph, self._found_items(), relation, of_name)
-        if with_constants.any():
-            own = np.flatnonzero(with_constants)
-            stated = self.rules[ids[own]]
-            constants = ConstantRules.of(self.graph, self._found_items(), relation, stated, own)
-        dtype = _count_dtype(self.graph, chains)
-        return _Ready(ids, trie, places[trie.body], dtype, source, constants, surest)
+        rules = self.rules[ids]
+        sources = ReadySources.of(self.graph, relation, rules, self._found_items, self.budget)
+        return _Ready(ids, sources, folds_of(self.rules, ids), counts_paths(rules))
 
     def _found_items(self) -> Items:
         self._items = self._items or find_items(self.graph)
@@ -266,56 +233,30 @@ class Grounder:
     def ground_batch(self, batch: Batch) -> list[Grounding]:
         """Ground one batch; split it in halves if it has too many results."""
         check_time()
-        ids, trie, place, dtype, evidence, constants, surest = self.ready(batch.relation)
-        if self.budget is not None:
-            entity, count, ptr, cuts = self._count_within(batch, trie, self.budget)
-        else:
-            if dtype == np.float64:
-                self._refuse_overflow(batch, trie)
-                dtype = np.dtype(np.int64)
-            (entity, count, ptr), cuts = self._count(batch, trie, dtype, self._chunk_results), NO_CUTS
-        if len(ptr) == 0:
+        ready, entities = self.ready(batch.relation), self.graph.num_entities
+        parts = ready.sources.rows(batch, self._chunk_results)
+        if parts is None:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
-        asked, found = (batch.heads, batch.hidden), Walked(place, ptr, entity, count)
-        if constants is not None:
-            more = constants.added(self.graph, found, *asked, self._chunk_results)
-            if more is None:
-                return [part for half in batch.halves() for part in self.ground_batch(half)]
-            found = more
-        queries, entities = (batch.positions, batch.heads), self.graph.num_entities
-        told = [] if evidence is None else [evidence.told(self.graph, found, *asked)]
-        told += [] if surest is None else [surest.told(found, len(batch.heads), entities)]
-        place, ptr, entity, count = found.followed_by(told) if told else found
-        paths = ~self.rules.are_features[ids]
-        return [Grounding(batch.relation, *queries, ids, place, ptr, entity, count, paths, entities, cuts)]
-
-    def _count_within(
-        self, batch: Batch, trie: Trie, budget: Budget
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        relation, inverse = batch.relation, self.graph.inverse(batch.relation)
-        asked, limit = (batch.heads, batch.hidden, relation, inverse), self._chunk_results
-        with zeros("sums", self.graph.num_entities) as sums:
-            return sampled.ground_within(self.graph.arrays, trie, *asked, sums, limit, budget)
-
-    def _count(
-        self, batch: Batch, trie: Trie, dtype: np.dtype[Any], limit: int
-    ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
-        relation, inverse = batch.relation, self.graph.inverse(batch.relation)
-        asked = batch.heads, batch.hidden, relation, inverse
-        with zeros("sums", self.graph.num_entities, dtype) as sums:
-            return kernels.ground_counts(self.graph.arrays, trie, *asked, sums, limit)
-
-    def _refuse_overflow(self, batch: Batch, trie: Trie) -> None:
-        for q in range(len(batch.heads)):
-            one = Batch(
-                batch.positions[q : q + 1], batch.relation, batch.heads[q : q + 1], batch.hidden[q : q + 1]
+        for fold in list(ready.folds):
+            taking_part = [rows for rows in parts if (fold.strength[rows.place] > 0).any()]
+            parts = [*parts, fold.rows(joined(taking_part), len(batch.heads), entities)]
+        rows = joined(parts)
+        return [
+            Grounding(
+                batch.relation,
+                batch.positions,
+                batch.heads,
+                ready.ids,
+                rows.place,
+                rows.ptr,
+                rows.entity,
+                rows.value,
+                ready.counts_paths,
+                entities,
+                rows.cuts,
+                ready.folds,
             )
-            _, count, _ = self._count(one, trie, np.dtype(np.float64), self._chunk_results)
-            if count.max(initial=0) >= 2.0**62:
-                raise RNNLogicError(
-                    f"a rule of relation id {batch.relation} has more than 2^62 grounding paths from entity "
-                    f"id {one.heads[0]}: use shorter rules"
-                )
+        ]
 
 
 def _ground(grounder: Grounder, batch: Batch) -> list[Grounding]:
@@ -333,18 +274,3 @@ def _results(parts: list[Grounding]) -> int:
 
 def _candidates(parts: list[Scored]) -> int:
     return sum(len(part.entity) for part in parts)
-
-
-def _count_dtype(graph: Graph, steps: NDArray[np.int32]) -> np.dtype[Any]:
-    largest = _count_bounds(graph, steps).max(initial=0)
-    return np.dtype(np.int32 if largest < 1 << 31 else np.int64 if largest < 1 << 62 else np.float64)
-
-
-def _count_bounds(graph: Graph, steps: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Upper bounds [n] on the walks along bodies [n, longest] between two entities, by largest degrees."""
-    out_degree = np.append(graph.max_degree, 1).astype(np.float64)  # -1, after the end, changes nothing
-    in_degree = np.append(np.roll(graph.max_degree, graph.num_relations), 1).astype(np.float64)
-    to_one, in_all = np.ones(len(steps)), np.ones(len(steps))  # walks to any one entity, to all entities
-    for relation in steps.T:
-        to_one, in_all = np.minimum(to_one * in_degree[relation], in_all), in_all * out_degree[relation]
-    return to_one

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.features.aggregates import Fold
 from rnnlogic.features.chains.kernels import label_candidates
 from rnnlogic.features.chains.sampling.budget import NO_CUTS
 
@@ -44,9 +45,10 @@ class Candidates:
     label: NDArray[np.int8] = field(
         default_factory=lambda: NO_LABELS
     )  # [c] WRONG, ANSWER or LEFT_OUT; empty until assigned
-    stands_for: NDArray[np.float32] = field(
+    multiplicity: NDArray[np.float32] = field(
         default_factory=lambda: NO_VALUES
-    )  # [c] so many candidates, where only a sample is held; empty if each stands for itself
+    )  # [c] candidates that each stands for in a sample; empty if each stands for itself
+    folds: Sequence[Fold] = ()  # the aggregates among the rules
 
     def __len__(self) -> int:
         """Number of candidates."""
@@ -82,6 +84,15 @@ class Candidates:
     def valued(self, value: NDArray[np.float32]) -> Candidates:
         """With values instead of walk counts."""
         return replace(self, value=value, count=NO_COUNTS)
+
+    def folded_again(self, kept: NDArray[np.bool_]) -> Candidates:
+        """With the values of aggregates if only some of the rules [k] take part; values must be there."""
+        value, candidate = self.value.copy(), np.repeat(np.arange(len(self)), np.diff(self.candidate_ptr))
+        for fold in self.folds:
+            rows = np.flatnonzero(self.rule == fold.place)
+            folded = fold.among(kept).values(candidate, self.rule, len(self))
+            value[rows] = folded[candidate[rows]]
+        return replace(self, value=value) if self.folds else self
 
     def at(self, entity: int) -> Candidates:
         """The candidate `entity` of the only query; none if no rule reaches it."""
@@ -137,7 +148,8 @@ def joined(parts: Sequence[Candidates]) -> Candidates:
         first.counts_paths,
         np.concatenate([part.value for part in parts]),
         np.concatenate([part.label for part in parts]),
-        np.concatenate([part.stands_for for part in parts]),
+        np.concatenate([part.multiplicity for part in parts]),
+        first.folds,
     )
 
 

@@ -33,6 +33,7 @@ from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 
 Numbers = NDArray[np.int64]  # [2R] of rules
+TOGETHER = 64  # relations searched at once: progress is shown between
 LEAST = 16  # rules of a relation for which mining found none
 
 
@@ -75,7 +76,8 @@ def em_round(
     rules, log_prior = generate(state.generator, wanted, config, seed, threads, edits)
     budget.check()
     queries = training_queries(graph, config.em.queries_per_relation, seed)
-    settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps})
+    # A round only asks which rules are worth having, so signs are free as in the paper
+    settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps, "sign_lift": None})
     values = predictor_class(config.variant).values(rules, config, embedding)
     use = Selection(log_prior, config.em, seed)
     solved = solve_relations(graph, values, queries, settings, seed, threads, use, budget.guarded(tick))
@@ -136,15 +138,17 @@ def most_probable(
     wanted: Numbers,
     threads: int,
     banned: Banned | None,
-    longest: int | None = None,
+    tick: Tick = no_tick,
 ) -> RankedRules:
-    """The most probable rules, so many of each relation [2R], with at most `longest` atoms."""
-    found = [
-        generator.beam(
-            np.flatnonzero(wanted == number), number, threads=threads, banned=banned, longest=longest
-        )
-        for number in np.unique(wanted[wanted > 0]).tolist()
-    ]
+    """The most probable rules, `wanted` of each relation [2R]."""
+    found, done, total = [], 0, int((wanted > 0).sum())
+    tick(0, total)
+    for number in np.unique(wanted[wanted > 0]).tolist():
+        relations = np.flatnonzero(wanted == number)
+        for some in np.array_split(relations, max(1, len(relations) // TOGETHER)):
+            found.append(generator.beam(some, number, threads=threads, banned=banned))
+            done += len(some)
+            tick(done, total)
     rules = RuleSet.concatenated(part.rules for part in found)
     log_prob = np.concatenate([np.empty(0), *(part.log_prob for part in found)])
     order = np.argsort(rules.heads, kind="stable")

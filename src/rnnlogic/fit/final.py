@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.fit.em import Numbers, most_probable
 from rnnlogic.fit.result import Store
 from rnnlogic.fit.settings import FinalSettings
@@ -25,29 +24,13 @@ def final_rules(
     store: Store,
     threads: int,
     banned: Banned,
-    lengths: tuple[int, ...] = (),
+    tick: Tick = no_tick,
 ) -> Ranked:
-    """The generator's best rules, so many of each relation [2R], or those that rounds selected most often.
-
-    The best with shorter bodies of some `lengths` come along: long bodies are many, and may leave no room for
-    short ones that a choice of the length asks for.
-    """
+    """The generator's best rules, `wanted` of each relation [2R], or those that rounds selected most."""
     if settings.pooled:
         rules = pooled_rules(store, settings.rules)
         return rules, generator.log_probs(rules)
-    search = partial(most_probable, generator, wanted, threads, banned)
-    best: Ranked = search()
-    for length in lengths:
-        if length < generator.max_length:
-            best = _with_missing(best, search(length))
-    return best
-
-
-def _with_missing(best: Ranked, more: Ranked) -> Ranked:
-    """Rules, followed by those of others that are missing among them."""
-    is_new = best[0].find(more[0]) < 0
-    rules = RuleSet.concatenated([best[0], more[0].filter(is_new)])
-    return rules, np.append(best[1], more[1][is_new])
+    return most_probable(generator, wanted, threads, banned, tick)
 
 
 def pooled_rules(store: Store, number: int) -> RuleSet:

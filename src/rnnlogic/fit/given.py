@@ -12,6 +12,7 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Feature
 from rnnlogic.config import Config, changed
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.features.aggregates import are_aggregates
 from rnnlogic.predictors.table import entry
 from rnnlogic.rules.patterns import Banned, parse_pinned
 from rnnlogic.rules.rule import format_rule
@@ -45,7 +46,7 @@ class Edits(NamedTuple):
     def for_predictor(self, uses_constants: bool) -> Edits:
         """Without rules with constants and the most trusted rule, if the predictor cannot use them."""
         pinned = self.pinned
-        left_out = pinned.have_constants | pinned.are_feature("best_chain")
+        left_out = pinned.have_constants | are_aggregates(pinned)
         if uses_constants or not (left_out.any() or len(self.constants)):
             return self
         if left_out.all() and not len(self.constants):

@@ -16,15 +16,13 @@ from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.fit.given import Edits
-from rnnlogic.fit.result import Learned
+from rnnlogic.fit.result import UNKNOWN, Learned
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 
-STAGE = "preliminary"
 MINUTES = 1.0  # at most
-SHARE = 0.15  # of a budget
 FACTS = 8_000  # searched in all
 
 
@@ -69,7 +67,8 @@ def preliminary(
 
     predictor = RuleScorer.fit(Task(dataset, rules, quick, threads, progress=show, budget=budget))
     predictor.weights = _completed(rules, predictor.weights, statistics.quality(quick.mine.smoothing))
-    return Learned(predictor, np.full(len(rules), np.nan), statistics.support, statistics.confidence)
+    figures = np.full(len(rules), np.nan), statistics.support, statistics.confidence
+    return Learned(predictor, *figures, UNKNOWN if predictor.lift is None else predictor.lift)
 
 
 def with_first_rules(first: Arrays | None, rules: RuleSet) -> RuleSet:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,7 +19,8 @@ from rnnlogic.predictors.base import Predictor, predictor_class
 from rnnlogic.rules.ruleset import RULE_ARRAYS, RuleSet, pack_rules, unpack_rules
 from rnnlogic.statistics.statistics import trust_of
 
-FIGURES = ("log_prior", "support", "confidence")
+FIGURES = ("log_prior", "support", "confidence", "lift")
+UNKNOWN: NDArray[np.float64] = np.empty(0)
 FRONTIER = "frontier"  # the stage that holds the frontier of a compact model
 CUT = "cut"  # records of what a fit left out for want of time
 
@@ -32,6 +33,11 @@ class Learned:
     log_prior: NDArray[np.float64]  # [n] log-probability under the generator; nan for rules given by hand
     support: NDArray[np.int64]  # [n] training queries whose answer the rule reaches, own fact hidden
     confidence: NDArray[np.float64]  # [n] support / (support + results that are not known answers)
+    lift: NDArray[np.float64] = field(default_factory=lambda: UNKNOWN)  # [n] over chance; nan: unknown
+
+    def __post_init__(self) -> None:
+        if len(self.lift) != len(self.support):  # of runs that were made before there was lift
+            object.__setattr__(self, "lift", np.full(len(self.support), np.nan))
 
     @property
     def rules(self) -> RuleSet:
@@ -91,6 +97,7 @@ def learned_arrays(config: Config) -> Declaration:
         "log_prior": Declared("float64", ("rules",), finite=False),
         "support": Declared("int64", ("rules",), least=0),
         "confidence": Declared("float64", ("rules",), least=0, most=1.0, finite=False),
+        "lift": Declared("float64", ("rules",), least=0, finite=False, optional=True),
     }
     return RULE_ARRAYS | figures | predictor_class(config.variant).arrays(config)
 
@@ -119,7 +126,7 @@ def unpack_learned(
     arrays: Mapping[str, NDArray[Any]], config: Config, embedding: Scorer | None = None
 ) -> Learned:
     """The inverse of `pack_learned`."""
-    figures = {name: arrays[name] for name in FIGURES}
+    figures = {name: arrays[name] for name in FIGURES if name in arrays}
     kind = predictor_class(config.variant)
     rules = unpack_rules(arrays).trusted(trust_of(figures["support"], figures["confidence"]))
     return Learned(kind.unpack(arrays, rules, config, embedding), **figures)

@@ -10,6 +10,24 @@ from pydantic import Field
 from rnnlogic.base.settings import Settings
 
 
+class BudgetSettings(Settings):
+    """What a fit with default settings may cost, however large the graph; null: no bound.
+
+    A number for each relation is at most the whole divided by the relations with facts, inverses included.
+    """
+
+    walks: int | None = Field(
+        None, ge=1, description="Walks from a typical entity, at most: decides how long bodies are, 3 to 5"
+    )
+    facts: int | None = Field(None, ge=1, description="Training facts that mining searches for paths")
+    bodies: int | None = Field(None, ge=1, description="Bodies that mining counts")
+    counted: int | None = Field(None, ge=1, description="Training queries on which rules are counted")
+    proposed: int | None = Field(None, ge=1, description="Rules that the generator proposes in an EM round")
+    rules: int | None = Field(None, ge=1, description="Rules that get weights")
+    queries: int | None = Field(None, ge=1, description="Training queries that weights are learned from")
+    examples: int | None = Field(None, ge=1, description="Candidates of these queries")
+
+
 class EMSettings(Settings):
     """EM rounds: generator and predictor teach each other."""
 
@@ -43,25 +61,28 @@ class EMSettings(Settings):
 
 
 class ChoiceSettings(Settings):
-    """What a fit chooses on validation facts before it learns the final weights."""
+    """What a fit chooses on validation facts before it learns the final weights: how weights are regularised.
 
-    rules: tuple[float, ...] = Field(
-        (), description="How many of the best rules to use: shares of them that are tried; none: all are used"
+    Nothing is chosen where there is only one option. Without validation facts, the settings stay as given.
+    """
+
+    gone: ClassVar[Mapping[str, str]] = {
+        "rules": "all rules that there is budget for get weights",
+        "lengths": "max_length says how long bodies are",
+        "evidence": "all features of the group evidence are used",
+        "confidence": "predictor.by_confidence says how weights come about",
+        "factors": "choice.decays lists them",
+        "weight_decay": "choice.decays lists what is tried",
+        "relations": "choice.facts bounds the work",
+    }
+
+    decays: tuple[tuple[float, float], ...] = Field(
+        (), description="Pairs of predictor.weight_decay and predictor.evidence_decay to choose from"
     )
-    lengths: tuple[int, ...] = Field(
-        (), description="How long bodies may be: lengths tried besides max_length; none: all are used"
-    )
-    evidence: bool = Field(True, description="Which kinds of evidence besides chains to use, of those wanted")
-    confidence: bool = Field(False, description="Whether to learn weights by confidence, too")
-    weight_decay: bool = Field(False, description="The weight decay: the given one, or times a factor")
-    factors: tuple[float, ...] = Field((1.0, 0.1, 0.01), min_length=1, description="Factors tried on it")
-    facts: int = Field(1000, ge=1, description="Validation facts asked for each choice, at most")
-    relations: int = Field(
-        30, ge=1, description="Relations that these are about, at least, if there are so many"
-    )
+    facts: int = Field(1000, ge=1, description="Validation facts that are asked, at most")
     queries_per_relation: int = Field(300, ge=1, description="Training queries per relation, at most")
     candidates_per_query: int = Field(
-        200, ge=4, description="Candidates that weights are learned from, at most"
+        100, ge=4, description="Candidates that weights are learned from, at most"
     )
 
 

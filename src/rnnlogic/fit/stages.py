@@ -1,26 +1,31 @@
-"""The stages of a fit as arrays: what each holds, so that nothing else is resumed from.
+"""The stages of a fit: one table of what makes each, its share of the time, and what it holds.
 
-A new stage gets its declaration here; without one it can be neither kept nor resumed.
+A new stage gets a row here; without one it can be neither made, kept nor resumed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, require_arrays
+from rnnlogic.base.budget import Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, changed
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.fit.preliminary import STAGE as FIRST
 from rnnlogic.fit.result import FRONTIER, Store, learned_arrays
 from rnnlogic.rules.ruleset import RULE_ARRAYS
 
+if TYPE_CHECKING:
+    from rnnlogic.fit.pipeline import Fit
+
+PRELIMINARY = "preliminary"
 GENERATOR: Declaration = {"generator.*": Declared("float32", None)}  # torch checks the shapes
 MINED: Declaration = {
     "joined": Declared("int64", ("rules",), least=0),
@@ -36,29 +41,83 @@ FRONTIER_ARRAYS: Declaration = {
 }
 
 
+class Made(NamedTuple):
+    """What a stage made, and what is logged about it."""
+
+    arrays: Arrays
+    figures: Mapping[str, Any] = {}
+
+
+class At(NamedTuple):
+    """Where a stage is at work."""
+
+    name: str  # of the stage, such as round-2
+    budget: Budget  # its share of the time
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One row of the table."""
+
+    name: str  # or a pattern of names
+    run: str  # "module:function" of (Fit, At) -> Made, imported on demand; "": another stage makes it
+    share: float  # of the time that is left when it begins, under a budget; the rest is for what follows
+    arrays: Callable[[Config], Declaration]
+
+    def make(self, fit: Fit, at: At) -> Made:
+        """Run the stage."""
+        module, _, function = self.run.partition(":")
+        made: Made = getattr(import_module(module), function)(fit, at)
+        return made
+
+
 def _each(*names: str, finite: bool = True) -> Declaration:
     return {name: Declared("float64", ("rules",), finite=finite) for name in names}
 
 
-def stage_arrays(stage: str, config: Config) -> Declaration:
-    """What a stage holds."""
-    known: dict[str, Declaration] = {
-        "mined": RULE_ARRAYS | _each("quality") | MINED,
-        "pretrained": GENERATOR,
-        "round-*": GENERATOR | RULE_ARRAYS | _each("selections") | {"valid_mrr": Declared("float64")},
-        "rules": RULE_ARRAYS | _each("log_prior", finite=False),
-        "weighted": RULE_ARRAYS | _each("weights"),
-        "rounds": {"number": Declared("int64", least=0)},
-        FRONTIER: FRONTIER_ARRAYS,
-    }
-    if stage in ("full", "compact"):
-        return learned_arrays(config)
-    if stage == FIRST:
-        return learned_arrays(changed(config, {"variant": "rnnlogic"}))
-    for pattern, declaration in known.items():
-        if fnmatchcase(stage, pattern):
-            return declaration
-    raise RNNLogicError(f"the arrays of stage {stage!r} are not declared (rnnlogic.fit.stages)")
+def _always(declaration: Declaration) -> Callable[[Config], Declaration]:
+    def declared(config: Config) -> Declaration:
+        del config
+        return declaration
+
+    return declared
+
+
+def _of_preliminary(config: Config) -> Declaration:
+    return learned_arrays(changed(config, {"variant": "rnnlogic"}))
+
+
+_ROUND = GENERATOR | RULE_ARRAYS | _each("selections") | {"valid_mrr": Declared("float64")}
+_STATISTICS: Declaration = {
+    "support": Declared("int64", ("rules",), least=0),
+    "confidence": Declared("float64", ("rules",), least=0, most=1.0),
+}
+_CHOICE: Declaration = {"weight_decay": Declared("float64"), "evidence_decay": Declared("float64")}
+_RULES, _WEIGHTS = "rnnlogic.fit.rules", "rnnlogic.fit.weights"
+
+# In the order in which they are made
+STAGES = (
+    Stage(PRELIMINARY, "", 0.15, _of_preliminary),
+    Stage("mined", f"{_RULES}:mined", 0.35, _always(RULE_ARRAYS | _each("quality") | MINED)),
+    Stage("pretrained", f"{_RULES}:pretrained", 0.2, _always(GENERATOR)),
+    Stage("round-*", f"{_RULES}:one_round", 0.35, _always(_ROUND)),
+    Stage("rounds", "", 0.0, _always({"number": Declared("int64", least=0)})),
+    Stage("rules", f"{_RULES}:best_rules", 0.3, _always(RULE_ARRAYS | _each("log_prior", finite=False))),
+    Stage("statistics", f"{_WEIGHTS}:statistics", 0.3, _always(_STATISTICS)),
+    Stage("choice", f"{_WEIGHTS}:choice", 0.25, _always(_CHOICE)),
+    Stage("weighted", "", 0.0, _always(RULE_ARRAYS | _each("weights"))),
+    Stage("full", f"{_WEIGHTS}:full", 0.55, learned_arrays),
+    Stage(FRONTIER, "", 0.0, _always(FRONTIER_ARRAYS)),
+    Stage("compact", f"{_WEIGHTS}:compact", 0.6, learned_arrays),
+)
+
+
+def stage_called(name: str) -> Stage:
+    """The row of a stage."""
+    for stage in STAGES:
+        if fnmatchcase(name, stage.name):
+            return stage
+    raise RNNLogicError(f"stage {name!r} is not in the table (rnnlogic.fit.stages)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +147,7 @@ class CheckedStore:
     def _require(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         sizes = {"E": self.vocab.num_entities, "R": self.vocab.num_relations}
         try:
-            require_arrays(arrays, stage_arrays(stage, self.config), sizes)
+            require_arrays(arrays, stage_called(stage).arrays(self.config), sizes)
         except WrongArraysError as error:
             raise RNNLogicError(
                 f"stage {stage!r} of this fit cannot be used ({error}); start over with --restart"

@@ -100,6 +100,7 @@ def with_new_rules(known: Learned, given: RuleSet, graph: Graph, queries_per_rel
         np.append(known.log_prior, np.full(len(new), np.nan)),
         np.append(known.support, statistics.support),
         np.append(known.confidence, statistics.confidence),
+        np.append(known.lift, np.full(len(new), np.nan)),
     )
 
 
@@ -118,7 +119,8 @@ def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities:
     splits, _ = drop_duplicates(splits, vocab.num_entities, vocab.num_relations)
     splits, _ = drop_repeats(splits, vocab.num_entities, vocab.num_relations)
     source = f"{dataset.source}, {len(new):,} fact(s) added"
-    return Dataset(dataset.name, vocab, report=dataset.report, source=source, **splits)
+    train, valid, test = (splits[name] for name in ("train", "valid", "test"))
+    return replace(dataset, vocab=vocab, train=train, valid=valid, test=test, source=source)
 
 
 def labelled_like(dataset: Dataset, vocab: Vocab) -> Dataset:

@@ -20,5 +20,5 @@ class GeneratorSettings(Settings):
     rules_per_mined: float | None = Field(
         None,
         gt=0,
-        description="Rules generated for a relation, at most: so many times as many as mining kept for it",
+        description="Rules generated for a relation, at most, as a multiple of those that mining kept for it",
     )

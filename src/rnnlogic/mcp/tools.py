@@ -1,24 +1,27 @@
 """What agents can ask of a fitted model: small answers as plain values, and errors that name what is near.
 
-Nothing here changes anything. Every text that comes from data has its control characters escaped, and a name
-is found by its escaped form too, so that an agent can hand back what it was given.
+Nothing here changes anything but `review`, which adds decisions to a file beside the run. Every text that
+comes from data has its control characters escaped, and a name is found by its escaped form too, so that an
+agent can hand back what it was given.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError, nearest_spellings
-from rnnlogic.explain.names import fact_words, printable, rule_words
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.explain.names import printable
+from rnnlogic.explain.sentences import fact_sentence, whole_rule
 from rnnlogic.render.card import run_card
-from rnnlogic.render.screen import reason_words
 from rnnlogic.rules.parse import parse_rule
+from rnnlogic.serve.search import SIMILAR_TIER, NameIndex
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Evidence
@@ -28,12 +31,13 @@ if TYPE_CHECKING:
 MOST = 50  # no answer has more items
 QUESTIONS = 2_000_000  # `complete` asks at most so many at a call
 RULES, PATHS = 2, 1  # of every idea of an explanation
+AGENT = "agent"  # who decides if nobody is named
 
 Answer = dict[str, Any]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="At most so many items.")]
+Limit = Annotated[int, Field(ge=1, le=MOST, description="Maximum number of items.")]
 Entity = Annotated[str, Field(min_length=1, description="Name or label of an entity.")]
 Relation = Annotated[str, Field(min_length=1, description="Name of a relation; NAME^-1 is its inverse.")]
-Probability = Annotated[float, Field(ge=0, le=1, description="Only facts that are at least so probable.")]
+Probability = Annotated[float, Field(ge=0, le=1, description="Minimum probability.")]
 Result = TypeVar("Result")
 
 
@@ -50,6 +54,7 @@ class Tools:
         return [
             *(self.describe_graph, self.find_entity, self.neighbours),
             *(self.predict, self.explain, self.rules, self.complete),
+            self.review,
         ]
 
     def card(self) -> str:
@@ -63,7 +68,7 @@ class Tools:
         Ask this first. `relations` come by number of facts; `more_relations` tells how many were left out.
         """
         with self._lock:
-            graph, vocab = self._model.dataset.graph(self._evidence), self._model.dataset.vocab
+            graph, vocab = self._model.graph(self._evidence), self._model.dataset.vocab
             facts = [len(graph.edges(r)[0]) for r in range(vocab.num_relations)]
             order = np.argsort(-np.array(facts), kind="stable").tolist()
             return _safe(
@@ -83,7 +88,7 @@ class Tools:
     ) -> Answer:
         """Entities whose name or label is, begins with, contains, or is spelled like the query."""
         with self._lock:
-            found = list(dict.fromkeys(self._matches(query)))
+            found = self._matches(query)
             entities = [self._named(i) | {"facts": self._degree(i)} for i in found[:limit]]
             return _safe({"entities": entities, "more": max(len(found) - limit, 0)})
 
@@ -105,6 +110,7 @@ class Tools:
         """The best answers of (head, relation, ?) or (?, relation, tail) that are not known facts.
 
         Give either head or tail. `probability` is the chance that the fact is true. Call `explain` for why.
+        `left_out` counts answers that cannot be true, such as a second one where each head has one.
         """
         with self._lock:
             if (head is None) == (tail is None):
@@ -117,7 +123,7 @@ class Tools:
             rows = [
                 {"entity": a.entity, "label": a.label, "probability": _chance(a.probability)} for a in answers
             ]
-            return _safe({"question": list(question), "answers": rows})
+            return _safe({"question": list(question), "answers": rows, "left_out": dict(answers.left_out)})
 
     def explain(
         self,
@@ -125,7 +131,7 @@ class Tools:
         relation: Relation,
         tail: Entity,
         instead: Annotated[Entity | None, Field(description="Why not this tail?")] = None,
-        limit: Annotated[int, Field(ge=1, le=10, description="At most so many ideas.")] = 4,
+        limit: Annotated[int, Field(ge=1, le=10, description="Maximum number of patterns.")] = 4,
     ) -> Answer:
         """Why relation(head, tail) is or is not likely: reasons to name, then ideas that sum to the score.
 
@@ -146,20 +152,21 @@ class Tools:
             told = self._model.explain(*fact, PATHS, self._evidence)
             values = told.as_dict()
             hangs_on = values["hangs_on"] and values["hangs_on"]["facts"]
-            reasons = [_reason(reason_words(one, told), one.as_dict(vocab)) for one in told.reasons]
-            found = _figures(values) | {"reasons": reasons, "hangs_on": hangs_on}
+            said = {name: values[name] for name in ("claim", "against", "base_rate", "rest")}
+            reasons = [_reason(one) for one in values["reasons"]]
+            found = said | _figures(values) | {"reasons": reasons, "hangs_on": hangs_on}
             found |= {"ideas": self._ideas(told.ideas, limit)}
             return _safe(found | {"more_ideas": max(len(told.ideas) - limit, 0)})
 
     def rules(self, relation: Relation | None = None, limit: Limit = 10) -> Answer:
-        """The heaviest learned rules, of one relation or of each, as logic and as a sentence."""
+        """The rules that decide most, of one relation or of each, as logic and as a sentence."""
         with self._lock:
             vocab = self._model.dataset.vocab
             name = None if relation is None else vocab.relation_name(self._relation_id(relation))
             known = self._model.learned.rules
             number = len(known) if relation is None else len(known.by_head(self._relation_id(relation)))
             listed = self._model.rules(name, top=limit if name else 1)
-            listed.sort(key=lambda rule: -rule.weight)
+            listed.sort(key=lambda rule: (rule.weight < 0, not rule.support, -(rule.decided or 0)))
             rows = [self._rule(rule.as_dict()) for rule in listed[:limit]]
             return _safe({"rules": rows, "more": number - len(rows)})
 
@@ -187,38 +194,63 @@ class Tools:
             rows = [fact.as_dict() | {"probability": _chance(fact.probability)} for fact in found]
             return _safe({"facts": rows})
 
+    def review(
+        self,
+        head: Entity,
+        relation: Relation,
+        tail: Entity,
+        verdict: Literal["accept", "reject", "other-reason", "unsure", "undo"],
+        comment: Annotated[str, Field(max_length=2000, description="Why.")] = "",
+        by: Annotated[str, Field(max_length=100, description="Who decided: a person, or your name.")] = AGENT,
+    ) -> Answer:
+        """Record a decision about a fact. Ask the user first: it changes what all others are answered.
+
+        A rejected fact is no answer any more, an accepted one is a known fact. `other-reason` says that it is
+        true, but not for the reason given; `undo` takes the last decision about the fact back.
+        """
+        with self._lock:
+            vocab = self._model.dataset.vocab
+            names = [vocab.entities[self._entity(one)] for one in (head, tail)]
+            fact = names[0], vocab.relation_name(self._relation_id(relation)), names[1]
+            if verdict == "undo":
+                made = self._model.undo_review(*fact, by=by)
+                return _safe({"undone": None if made is None else made.as_dict()})
+            return _safe({"decision": self._model.review(*fact, verdict, comment, by).as_dict()})
+
     def _relation(self, relation: int, facts: int) -> Answer:
         vocab = self._model.dataset.vocab
-        heads, tails = self._model.dataset.graph(self._evidence).edges(relation)
+        heads, tails = self._model.graph(self._evidence).edges(relation)
         example = None
         if len(heads):
             names = vocab.entity_label(int(heads[0])), vocab.entity_label(int(tails[0]))
-            example = fact_words(names[0], relation, names[1], vocab)
+            example = fact_sentence(names[0], relation, names[1], vocab)
         return {"name": vocab.relations[relation], "facts": facts, "example": example}
 
-    def _matches(self, query: str) -> Iterator[int]:
-        """Entities that match, the best first; some come twice."""
-        vocab = self._model.dataset.vocab
-        if vocab.has_entity(query):
-            yield vocab.entity_id(query)
-        wanted = query.casefold()
-        texts = [f"{name}\n{vocab.entity_labels.get(name, '')}".casefold().strip() for name in vocab.entities]
-        inside = [i for i, text in enumerate(texts) if wanted in text]
-        yield from sorted(inside, key=lambda i: (not texts[i].startswith(wanted), len(texts[i])))
-        if not inside:
-            yield from map(vocab.entity_id, nearest_spellings(query, vocab.entities))
+    @cached_property
+    def _names(self) -> NameIndex:
+        """Entities by name and label, those with most facts first."""
+        vocab, arrays = self._model.dataset.vocab, self._model.graph(self._evidence).arrays
+        labels = [vocab.entity_label(i) for i in range(vocab.num_entities)]
+        degree = np.bincount(arrays.row_head, np.diff(arrays.row_edges), vocab.num_entities)
+        return NameIndex(vocab.entities, labels, degree.astype(np.int64))
+
+    def _matches(self, query: str) -> list[int]:
+        """Entities that match, the best first; only similar ones if there are no others."""
+        found = self._names.find(query, len(self._names))
+        close = [one.id for one in found if one.tier < SIMILAR_TIER]
+        return close or [one.id for one in found]
 
     def _named(self, entity: int) -> Answer:
         vocab = self._model.dataset.vocab
         return {"entity": vocab.entities[entity], "label": vocab.entity_label(entity)}
 
     def _degree(self, entity: int) -> int:
-        graph = self._model.dataset.graph(self._evidence)
+        graph = self._model.graph(self._evidence)
         return sum(len(graph.neighbours(entity, r)) for r in range(2 * graph.num_relations))
 
     def _facts(self, entity: int, relations: range | list[int]) -> Iterator[list[str]]:
         """Facts (head, relation, tail) in the direction of the graph."""
-        graph, vocab = self._model.dataset.graph(self._evidence), self._model.dataset.vocab
+        graph, vocab = self._model.graph(self._evidence), self._model.dataset.vocab
         for relation in relations:
             for other in graph.neighbours(entity, relation).tolist():
                 is_turned = relation >= vocab.num_relations
@@ -244,10 +276,10 @@ class Tools:
     def _rule(self, rule: Answer) -> Answer:
         vocab = self._model.dataset.vocab
         chain = parse_rule(rule["text"], vocab)
-        figures = {name: rule[name] for name in ("support", "predictions")}
+        figures = {name: rule[name] for name in ("support", "predictions", "lift", "decided", "right")}
         return {
             "rule": rule["text"],
-            "sentence": f"{fact_words('X', chain.head, 'Y', vocab)} if {rule_words(chain, vocab)}",
+            "sentence": whole_rule(chain, vocab),
             "weight": round(rule["weight"], 4),
             "confidence": round(rule["confidence"], 4),
         } | figures
@@ -275,15 +307,14 @@ def _found(name: str, look_up: Callable[[str], int], names: tuple[str, ...] | li
 
 def _figures(told: Answer) -> Answer:
     chance = told["probability"]
-    return {name: told[name] for name in ("head", "relation", "tail", "rank", "is_known")} | {
-        "probability": None if chance is None else _chance(chance)
-    }
+    names = ("head", "relation", "tail", "rank", "is_known", "breaks")
+    return {name: told[name] for name in names} | {"probability": None if chance is None else _chance(chance)}
 
 
-def _reason(words: str, reason: Answer) -> Answer:
-    """A reason in words, with its rule, record, facts and share."""
-    figures = {name: reason[name] for name in ("rule", "record", "facts")}
-    return {"reason": words} | figures | {"share": round(reason["share"], 4)}
+def _reason(reason: Answer) -> Answer:
+    """A reason in words, with its rule, records, facts and share."""
+    kept = ("reason", "pattern", "rule", "record", "held_out", "facts", "is_enough")
+    return {name: reason[name] for name in kept} | {"share": round(reason["share"], 4)}
 
 
 def _chance(probability: float) -> float:

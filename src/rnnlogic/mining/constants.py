@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.evidence.counting.kernels import Items, count_answers
-from rnnlogic.features.evidence.kernels import SUPPORT, UNSEEN
-from rnnlogic.features.evidence.tables import find_items
+from rnnlogic.features.base import UNSEEN
+from rnnlogic.features.constants.kernels import SUPPORT, count_answers
+from rnnlogic.features.items import Items, find_items
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import Kind, Kinds, RuleSet
 
@@ -40,7 +40,7 @@ class Counted(NamedTuple):
 def mine_constants(
     graph: Graph, number: int, banned: Banned | None = None, threads: int | None = None
 ) -> RuleSet:
-    """The most confident rules with constants, so many at most for each relation, and their mirror images.
+    """The `number` most confident rules with constants for each relation, and their mirror images.
 
     A rule that names the answer of a relation names the head of the inverse relation, and is a rule of its
     own there.

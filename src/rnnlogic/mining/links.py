@@ -2,7 +2,7 @@
 
 Whether head and answer are linked by other facts can say much, or only how a dataset was made: no validation
 fact of FB15k-237 has a pair that a training fact links, but 38 of 100 training facts have. So the links of
-some training queries are hidden, so many that the answers of the others are linked as often as those of
+some training queries are hidden, until the answers of the others are linked as often as those of
 validation facts.
 """
 

@@ -48,7 +48,7 @@ class Contributions:
     kind: Literal["sum", "leave-one-out"] = (
         "sum"  # values: summands, or the score minus that without the rule
     )
-    surest: int | None = None  # the part of the most trusted rule, if being that adds to it
+    best: int | None = None  # the part of the best rule, if being that adds to it
 
 
 class AnswerScorer(ABC):
@@ -70,6 +70,14 @@ class AnswerScorer(ABC):
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
     ) -> Contributions:
         """The score of one answer in parts; the fact itself may be hidden."""
+
+    def scored_with_parts(
+        self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
+    ) -> tuple[list[Scored], Contributions]:
+        """The scores of one question, and the score of one answer in parts."""
+        hidden = tail if is_hidden else None
+        parts = self.contributions(graph, head, relation, tail, is_hidden)
+        return list(self.scored(graph, [head], relation, hidden)), parts
 
     def score(
         self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
@@ -140,6 +148,7 @@ class Predictor(AnswerScorer):
     rules: RuleSet
     weights: Weights  # one number per rule, by which people sort them
     feature: Feature
+    lift: Weights | None = None  # [rules] see `loglinear.signs`; told by `fit` and kept beside the predictor
 
     @classmethod
     @abstractmethod
@@ -192,7 +201,15 @@ def predictor_class(name: str) -> type[Predictor]:
 
 
 def reaching(grounder: Grounder, head: int, relation: int, tail: int, is_hidden: bool) -> Candidates:
-    """The candidate `tail` with the rules that lead to it from `head`; no candidate if there are none."""
+    """The candidate `tail` with the rules that lead to it from `head`; no candidate if there are none.
+
+    The last question is kept: whoever asks about several of its answers grounds it once.
+    """
+    if not is_hidden:
+        found = grounder.last_question.get(
+            (head, relation), lambda: next(grounder.candidates([head], relation), None)
+        )
+        return no_candidates(relation, head) if found is None else found.at(tail)
     for candidates in grounder.candidates([head], relation, tail if is_hidden else None):
         return candidates.at(tail)
     return no_candidates(relation, head)

@@ -14,7 +14,8 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.listing import Choice, RuleInfo, list_rules
-from rnnlogic.explain.names import fact_words, numbered, relation_words, rule_words
+from rnnlogic.explain.names import numbered, relation_words
+from rnnlogic.explain.sentences import whole_rule
 from rnnlogic.fit.result import Learned
 from rnnlogic.render.page import Card, Section, Table
 from rnnlogic.render.plots import frontier_picture, reliability_picture
@@ -117,12 +118,12 @@ def _score_row(report: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _probabilities(level: Level) -> Section:
-    headers = ("probability", "facts", "predicted", "observed")
+    table = level.table()
     rows = tuple(
-        (row["probability"], row["facts"], round(row["predicted"], 3), round(row["observed"], 3))
-        for row in level.reliability.table()
+        tuple(round(cell, 3) if isinstance(cell, float) else cell for cell in row.values()) for row in table
     )
-    picture = reliability_picture(level.reliability.bins)
+    headers = tuple(table[0]) if table else ()
+    picture = reliability_picture(level.reliability.bins) if level.basis.is_counted else ""
     return Section("Probabilities", (level.sentence(),), Table(headers, rows) if rows else None, picture)
 
 
@@ -140,7 +141,7 @@ def _frontier(run: Run | None) -> Iterator[Section]:
 
 
 def _rules(learned: Learned, dataset: Dataset) -> Section:
-    """The heaviest rules of the relations with most facts, as sentences."""
+    """The rules that decide most of the relations with most facts, as sentences."""
     vocab, known = dataset.vocab, set(learned.rules.head_relations().tolist())
     facts = np.bincount(dataset.train[:, 1], minlength=vocab.num_relations)
     asked = [
@@ -149,9 +150,10 @@ def _rules(learned: Learned, dataset: Dataset) -> Section:
     relations = [relation for relation in asked if relation in known]
     shown = relations[:RELATIONS]
     rows = tuple(_rule_row(rule, vocab) for rule in list_rules(learned, dataset, shown, Choice(top=RULES)))
-    headers = ("relation", "rule", "weight", "confidence", "known of predicted")
+    headers = ("relation", "rule", "weight", "confidence", "lift", "known of predicted")
     says = (
-        "The heaviest rules of each relation; confidence is the share of what a rule predicts that is known."
+        "The rules of each relation that decide most; confidence is the share of what a rule predicts that is"
+        " known, lift how many times as often as chance."
     )
     if len(relations) > len(shown):
         says += f" The {len(shown)} relations with most facts of {len(relations)} with rules."
@@ -160,13 +162,14 @@ def _rules(learned: Learned, dataset: Dataset) -> Section:
 
 def _rule_row(rule: RuleInfo, vocab: Vocab) -> tuple[Any, ...]:
     chain = parse_rule(rule.text, vocab)
-    says = f"{fact_words('X', chain.head, 'Y', vocab)} if {rule_words(chain, vocab)}"
+    says = whole_rule(chain, vocab)
     name = relation_words(chain.head, vocab)
     return (
         name,
         says,
         round(rule.weight, 3),
         round(rule.confidence, 3),
+        None if rule.lift is None else round(rule.lift, 1),
         f"{rule.support:,} of {rule.predictions:,}",
     )
 

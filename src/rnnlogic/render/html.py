@@ -6,7 +6,7 @@ All names come from data, so every one is escaped and stands in its own directio
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -15,11 +15,12 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.names import entity_words, numbered, printable, relation_words, typed_words
 from rnnlogic.explain.reasons import Contribution, Idea
+from rnnlogic.explain.sentences import fact_sentence
+from rnnlogic.explain.summary import ALONE, ReasonTold, claim, reason_line
 from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.chains.paths import Path
-from rnnlogic.render.screen import claim, reason_words
 from rnnlogic.render.svg import AGAINST, COLOURS, Strand, picture
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.rule import Rule, format_rule
 
 if TYPE_CHECKING:
     from rnnlogic.explain.comparison import Comparison
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 IDEAS, COUNTER_IDEAS, RULES = 3, 1, 2  # in the picture
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+NO_MARKS: Mapping[Rule, str] = {}
 LISTED = 20  # rules of an idea that are listed
 # Notebooks have colours of their own, pages follow the reader's choice of light or dark.
 STYLE = """
@@ -76,7 +78,7 @@ def explanation(told: Explanation) -> str:
         f'<p class="figures">{_figures(told)}</p>',
         _notes(told),
         *_because(told),
-        _reasons_picture(told.reasons, vocab) or _picture(told.ideas, vocab),
+        reasons_picture(told.reasons, vocab),
         _dependence(told),
         *_halves(told.ideas, ("All for it", "All against it"), vocab),
     ]
@@ -172,30 +174,46 @@ def _picture(ideas: Sequence[Idea], vocab: Vocab) -> str:
 
 
 def _because(told: Explanation) -> Iterable[str]:
-    """The reasons in words, each with its rule, and what speaks against."""
-    if told.reasons:
+    """The reasons in words, each with its rule and facts, and what speaks against."""
+    whole = told.summary
+    if whole.reasons or told.broken:
         items = (
-            f'<li style="--shade:{shade}"><span class="share">{reason.share:.0%}</span>'
-            f"{bdi(reason_words(reason, told))} "
-            f"<code>{bdi(format_rule(reason.rule.chain, told.vocab, labels=True))}</code>"
-            f"{_path(reason, told.vocab)}</li>"
-            for reason, shade in zip(told.reasons, COLOURS, strict=False)
+            f'<li style="--shade:{shade}">{bdi(reason_line(one))}'
+            f'<div class="path"><code>{bdi(one.rule)}</code> '
+            f'<span class="figures">({bdi(one.about)})</span></div>'
+            f"{_path(reason, told.vocab)}{_alone(one)}</li>"
+            for reason, one, shade in zip(told.reasons, whole.reasons, COLOURS, strict=False)
         )
-        yield f"<h2>Because</h2><ul>{''.join(items)}</ul>"
+        if whole.reasons:
+            yield f"<h2>Because</h2><ul>{''.join(items)}</ul>"
+        against = "".join(f"<li>{bdi(text)}</li>" for text in whole.against or ("nothing",))
+        yield f"<h2>Against</h2><ul>{against}</ul>"
+        lines = [f"Base rate: {whole.base_rate}"] if whole.base_rate else []
+        lines += [whole.rest] if whole.rest else []
+        yield "".join(f'<p class="figures">{bdi(line)}.</p>' for line in lines)
+
+
+def _alone(told: ReasonTold) -> str:
+    return f"<div>{ALONE}</div>" if told.is_enough and told.lead == "because" else ""
 
 
 def _path(reason: Reason, vocab: Vocab) -> str:
     return "" if reason.path is None else f'<div class="path">{path_html(reason.path, vocab)}</div>'
 
 
-def _reasons_picture(reasons: Sequence[Reason], vocab: Vocab) -> str:
+def reasons_picture(reasons: Sequence[Reason], vocab: Vocab) -> str:
     """The paths of the named reasons."""
-    strands = [
-        Strand(reason.path, shade, False)
+    strands = reason_strands(reasons)
+    return f'<div class="scroll">{picture(strands, vocab)}</div>' if strands else ""
+
+
+def reason_strands(reasons: Sequence[Reason], marks: Mapping[Rule, str] = NO_MARKS) -> list[Strand]:
+    """What the picture of the named reasons shows; by its mark a rule is found in it."""
+    return [
+        Strand(reason.path, shade, False, marks.get(reason.rule.chain, ""))
         for reason, shade in zip(reasons, COLOURS, strict=False)
         if reason.path is not None
     ]
-    return f'<div class="scroll">{picture(strands, vocab)}</div>' if strands else ""
 
 
 def _halves(ideas: Sequence[Idea], headings: tuple[str, str], vocab: Vocab) -> Iterable[str]:
@@ -262,8 +280,7 @@ def _dependence(told: Explanation) -> str:
     if not found.facts:
         return f"<p>{found.text()}</p>"
     facts = "".join(
-        f'<li>{bdi(entity_words(h, vocab))} <span class="arrow">{bdi(relation_words(r, vocab))}</span> '
-        f"{bdi(entity_words(t, vocab))}</li>"
+        f"<li>{bdi(fact_sentence(entity_words(h, vocab), r, entity_words(t, vocab), vocab))}</li>"
         for h, r, t in found.facts
     )
     return f"<h2>{found.text()}</h2><ul>{facts}</ul>"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import entity_words, fact_words, printable, shortened, wrapped
+from rnnlogic.explain.names import entity_words, printable, shortened, wrapped
+from rnnlogic.explain.sentences import fact_sentence
 
 SENTENCE_LENGTHS = (40, 30, 24, 20, 16)  # names of a sentence get so short to fit
 
@@ -36,4 +37,4 @@ def fact_line(head: int, relation: int, tail: int, vocab: Vocab, length: int | N
     ends = [printable(entity_words(entity, vocab)) for entity in (head, tail)]
     if length is not None:
         ends = [shortened(end, length) for end in ends]
-    return printable(fact_words(ends[0], relation, ends[1], vocab))
+    return printable(fact_sentence(ends[0], relation, ends[1], vocab))

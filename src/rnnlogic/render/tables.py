@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 from rnnlogic.base.frames import frame
@@ -23,6 +23,8 @@ Item = TypeVar("Item", bound=Row)
 class Listed(list[Item]):
     """A list like any other, with a table for notebooks: a row for each item, a column for each value."""
 
+    left_out: Mapping[str, int] = {}  # how many others break constraints, by kind
+
     def _repr_html_(self) -> str:
         rows = [item.as_dict() for item in self]
         return table(list(rows[0]), [list(row.values()) for row in rows]) if rows else "<p>nothing found</p>"
@@ -39,8 +41,9 @@ class Listed(list[Item]):
 class Stream(Iterator[Item]):
     """Items that come one by one; a data frame takes those that are left."""
 
-    def __init__(self, items: Iterator[Item]) -> None:
+    def __init__(self, items: Iterator[Item], left_out: Mapping[str, int] | None = None) -> None:
         self._items = items
+        self.left_out = {} if left_out is None else left_out  # how many others break constraints, by kind
 
     def __next__(self) -> Item:
         return next(self._items)

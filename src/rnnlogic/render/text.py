@@ -14,13 +14,13 @@ from rnnlogic.explain.names import (
     numbered,
     printable,
     relation_words,
-    rule_words,
     shortened,
     typed_words,
     walk_words,
     wrapped,
 )
 from rnnlogic.explain.reasons import Contribution, Idea, total
+from rnnlogic.explain.sentences import rule_sentence
 from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.chains.paths import Path
 from rnnlogic.render.lines import fewest, fitted
@@ -161,7 +161,7 @@ def _halves(story: Story, numbers: list[int], path_lines: int, width: int) -> It
 def _group(group: tuple[Contribution, ...], vocab: Vocab, path_lines: int, width: int) -> Iterator[str]:
     """Rules that are alike: the strongest in words, and one path."""
     alike = f"; {numbered(len(group) - 1, 'more rule')} alike" if len(group) > 1 else ""
-    words = printable(rule_words(group[0].chain, vocab)) + alike
+    words = printable(rule_sentence(group[0].chain, vocab)) + alike
     yield from fitted(words, width, f"      {total(group):+.4f}  ", 2)
     for path in group[0].paths[:1]:
         yield from _short_path(path, vocab, path_lines, width)

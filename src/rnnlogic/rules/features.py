@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 Group = Literal["exclusions", "base_rate", "constants", "best_rule"]  # features are switched on by group
 
 
-class Named(NamedTuple):
+class Meaning(NamedTuple):
     """What a feature means."""
 
     name: str
@@ -19,45 +19,41 @@ class Named(NamedTuple):
     makes_candidates: bool  # whether it adds answers, or only speaks about answers found otherwise
 
 
-FEATURES: dict[str, Named] = {}
-_NAMES: list[str] = []  # by code; codes are for arrays in memory, files have the names
-
-
-def register(named: Named) -> Named:
-    """Add a feature, so that rules may have its name; a known name gets the new meaning."""
-    if named.name not in FEATURES:
-        _NAMES.append(named.name)
-    FEATURES[named.name] = named
-    return named
+NO_CODE = -2  # of a feature that is not in the table
+FEATURES: dict[str, Meaning] = {
+    meaning.name: meaning
+    for meaning in (
+        Meaning("reversed", "exclusions", "the relation is known to lead from Y to X", False),
+        Meaning("linked", "exclusions", "another relation leads from X to Y already", False),
+        Meaning("linked_back", "exclusions", "another relation leads from Y to X already", False),
+        Meaning("itself", "exclusions", "Y is X itself", False),
+        Meaning("seen", "base_rate", "Y is an answer for others already", True),
+        Meaning("frequency", "base_rate", "Y is often an answer of this relation", True),
+        Meaning("degree", "base_rate", "Y has many facts", True),
+        Meaning("best_constant_of_x", "constants", "the best rule about X leads to Y", True),
+        Meaning("constants_of_x", "constants", "several rules about X lead to Y", True),
+        Meaning("best_constant_of_y", "constants", "the best rule about Y leads to X", True),
+        Meaning("constants_of_y", "constants", "several rules about Y lead to X", True),
+        Meaning("best_chain", "best_rule", "a rule that is often right leads from X to Y", False),
+    )
+}
 
 
 def code_of(name: str) -> int:
-    """The code of a feature in the arrays of a rule set."""
-    return _NAMES.index(name)
+    """The code of a feature in the arrays of a rule set; -2 where there is none of this name."""
+    return _names().index(name) if name in FEATURES else NO_CODE
 
 
 def name_of(code: int) -> str:
     """The feature that a code stands for."""
-    return _NAMES[code]
+    return _names()[code]
+
+
+def _names() -> list[str]:
+    """Names by code; codes are for arrays in memory, files have the names."""
+    return list(FEATURES)
 
 
 def of_groups(groups: set[str]) -> list[str]:
     """The names of the features of some groups, in the order of the table."""
-    return [named.name for named in FEATURES.values() if named.group in groups]
-
-
-for _named in (
-    Named("reversed", "exclusions", "the relation is known to lead from Y to X", False),
-    Named("linked", "exclusions", "another relation leads from X to Y already", False),
-    Named("linked_back", "exclusions", "another relation leads from Y to X already", False),
-    Named("itself", "exclusions", "Y is X itself", False),
-    Named("seen", "base_rate", "Y is an answer for others already", True),
-    Named("frequency", "base_rate", "Y is often an answer of this relation", True),
-    Named("degree", "base_rate", "Y has many facts", True),
-    Named("best_constant_of_x", "constants", "what is true of X goes with Y", True),
-    Named("constants_of_x", "constants", "more that is true of X goes with Y", True),
-    Named("best_constant_of_y", "constants", "what is true of Y goes with X", True),
-    Named("constants_of_y", "constants", "more that is true of Y goes with X", True),
-    Named("best_chain", "best_rule", "a rule that is often right leads from X to Y", False),
-):
-    register(_named)
+    return [meaning.name for meaning in FEATURES.values() if meaning.group in groups]

@@ -18,6 +18,7 @@ from rnnlogic.rules.features import FEATURES
 TRUE = "true"  # the empty body: X = Y
 DOTS = "..."
 WORD = r"(?!#|:-)(?:[\w./#+\-]++|:(?!-))++"
+CLOSE = 0.8  # of the best confidence: people name the shortest rule that has so much
 NONE = -1  # in place of an entity: any
 _PLAIN_NAME = re.compile(WORD)
 _VARIABLE = re.compile(r"[A-Z]\d*")  # in rules with constants
@@ -120,6 +121,23 @@ def relations_of(rule: Rule) -> tuple[int, ...]:
     if isinstance(rule, Chain):
         return rule.body
     return (rule.step,) if isinstance(rule, Constant) else ()
+
+
+class ReadingOrder(NamedTuple):
+    """Which of two rules with records alike a person would name: the one that comes first."""
+
+    size: int  # atoms of the body and entities that the rule names
+    is_recursive: bool  # the body uses the relation that it explains, which a definition does not
+    is_backward: bool  # the first fact is not about X
+
+
+def reading_order(rule: Rule, num_relations: int) -> ReadingOrder:
+    """The place of a rule among others for a reader."""
+    named = (1 if rule.other == NONE else 2) if isinstance(rule, Constant) else 0
+    steps = relations_of(rule)
+    is_recursive = rule.head % num_relations in {step % num_relations for step in steps}
+    is_backward = isinstance(rule, Chain) and rule.body[:1] >= (num_relations,)
+    return ReadingOrder(rule.length + named, is_recursive, is_backward)
 
 
 def rule_label(rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long") -> str | None:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
-from safetensors.numpy import save
 
+from rnnlogic.base import arrays as files
 from rnnlogic.base.arrays import Declaration, Sizes, WrongArraysError, parse_arrays
 from rnnlogic.base.types import Arrays
 from rnnlogic.runs.files import read_file, unreadable, write_file
@@ -19,9 +18,7 @@ def write_arrays(
     path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write arrays, and a few texts about them."""
-    # safetensors writes the memory as it lies, whatever the strides: arrays must be contiguous.
-    contiguous = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    write_file(path, save(contiguous, None if metadata is None else dict(metadata)))
+    write_file(path, lambda file: files.write_arrays(file, arrays, metadata))
 
 
 def read_arrays(path: Path, declaration: Declaration | None = None, sizes: Sizes | None = None) -> Arrays:

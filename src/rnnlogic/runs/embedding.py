@@ -19,7 +19,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.base import Embedding
 from rnnlogic.embeddings.files import checksum, copy_embedding, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
-from rnnlogic.embeddings.settings import settings_for
+from rnnlogic.embeddings.settings import default_settings
 from rnnlogic.embeddings.together import Together, joined
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_object
@@ -186,7 +186,7 @@ def _in_run(
 def _train(
     dataset: Dataset, config: Config, folder: Path | None, progress: Progress, budget: Budget
 ) -> RotatE:
-    settings = settings_for(dataset).model_copy(update={"seed": config.seed})
+    settings = default_settings().model_copy(update={"seed": config.seed})
 
     def show(stage: str, done: int, total: int, note: str = "") -> None:
         del stage

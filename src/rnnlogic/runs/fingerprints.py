@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.packed import facts_by_split
+from rnnlogic.data.packed import annotation_arrays, facts_by_split, reviewed_facts
 
 FREE_KEYS = ("threads",)  # settings that change no result
 
@@ -26,11 +26,15 @@ def fingerprint(dataset: Dataset) -> dict[str, str]:
     """What identifies a dataset; a difference is reported in this order."""
     vocab = dataset.vocab
     lists = {"entities": vocab.entities, "relations": vocab.relations}
-    facts = {split: facts.astype("<i4") for split, facts in facts_by_split(dataset).items()}
+    every = facts_by_split(dataset) | reviewed_facts(dataset)
+    beside, source_sets = annotation_arrays(dataset)
+    facts = {split: facts.astype("<i4") for split, facts in every.items()}
     return {
         "name": dataset.name,
         **{kind: _digest(len(names), json.dumps(names).encode()) for kind, names in lists.items()},
         **{split: _digest(len(rows), rows.tobytes()) for split, rows in facts.items()},
+        **{name: _digest(len(rows), rows.tobytes()) for name, rows in beside.items()},
+        **({"sources": _digest(len(source_sets), json.dumps(source_sets).encode())} if source_sets else {}),
     }
 
 

@@ -10,9 +10,10 @@ from rnnlogic.base.types import Progress
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.fit.given import Edits
-from rnnlogic.fit.preliminary import MINUTES, SHARE, STAGE, preliminary
+from rnnlogic.fit.preliminary import MINUTES, preliminary
 from rnnlogic.fit.result import Learned, Store, pack_learned, unpack_learned
-from rnnlogic.fit.stages import CheckedStore
+from rnnlogic.fit.stages import PRELIMINARY as STAGE
+from rnnlogic.fit.stages import CheckedStore, stage_called
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.folder import Run
 
@@ -33,7 +34,7 @@ def keep_first_model(
     kept = CheckedStore(store, config, dataset.vocab)
     if not config.generate or kept.load(STAGE) is not None or not len(dataset.train):
         return
-    quick = Budget.of_minutes(min(MINUTES, SHARE * budget.left / 60))
+    quick = Budget.of_minutes(min(MINUTES, stage_called(STAGE).share * budget.left / 60))
     first = preliminary(dataset, config, edits, config.threads or default_threads(), progress, quick)
     if first is not None:
         kept.save(STAGE, pack_learned(first))

@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.lock import LOCK
 from rnnlogic.base.sealed import MANIFEST, begin_manifest, refuse_links, require_whole, seal
+from rnnlogic.base.settings import read_values, without_gone
 from rnnlogic.base.types import Arrays
-from rnnlogic.config import Config, read_config
+from rnnlogic.config import Config, make_config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
@@ -83,6 +84,7 @@ from rnnlogic.runs.stages import STAGES, Stages
 CONFIG, GIVEN, METRICS, LOG = "config.yaml", "given.rules", "metrics.jsonl", "log.txt"
 EMBEDDING, EMBEDDING_REFERENCE = "embedding", "embedding.json"
 BEGUN = (MANIFEST, VOCABULARY, FACTS, GIVEN)  # all that a kill may leave of a run just begun or removed
+BEFORE = "walks"  # what runs count whose settings do not say: the versions that made them knew nothing else
 CALIBRATION, CALIBRATED = "calibration.safetensors", "calibration.json"
 MADE = (
     MODEL,
@@ -223,12 +225,14 @@ class Run:
         """The settings of the fit."""
         if self._config is None:
             require_whole(self.folder / CONFIG)
-            self._config = read_config(self.folder / CONFIG)
+            path = self.folder / CONFIG
+            values = without_gone(Config, read_values(path))
+            self._config = make_config({"path_kind": BEFORE, **values}, str(path))
         return self._config
 
     def dataset(self) -> Dataset:
         """The dataset of the fit."""
-        return read_dataset(self.folder)
+        return read_dataset(self.folder).counting(self.config().path_kind)
 
     def given(self) -> str:
         """The text of the rules that the fit was given."""

@@ -4,7 +4,7 @@
     reports/<name>.safetensors   all ranks of an evaluation
 
 An evaluation is named after its split, and after its evidence unless that is `train`. Runs, embeddings and
-baselines keep their reports alike, so `rnnlogic compare` and `rnnlogic reproduce` can read any of them.
+baselines keep their reports alike, so `rnnlogic compare` and `python -m paper` can read any of them.
 """
 
 from __future__ import annotations

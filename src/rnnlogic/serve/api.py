@@ -9,13 +9,16 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import valid_json
 from rnnlogic.complete.complete import NewFact
+from rnnlogic.explain.answers import Answer
+from rnnlogic.render.tables import Listed
 from rnnlogic.serve import schemas
 from rnnlogic.serve.limits import Desk
 from rnnlogic.serve.metrics import MEDIA_TYPE as METRICS_TYPE
 from rnnlogic.serve.problems import ProblemError, responses
-from rnnlogic.serve.runs import Served
+from rnnlogic.serve.runs import Question, Served
 from rnnlogic.serve.schemas import LIMITS, EvidenceName
 
 SHOWN = 50  # facts of one relation that an entity is shown with
@@ -51,6 +54,15 @@ async def desk_of(request: Request) -> Desk:
     return desk
 
 
+async def known_facts(
+    facts: Annotated[EvidenceName | None, Query(description="Which facts are known; by default all.")] = None,
+    evidence: Annotated[EvidenceName | None, Query(description="Another name for facts.")] = None,
+) -> EvidenceName:
+    """Which facts rules are applied to."""
+    return facts or evidence or "all"
+
+
+KnownFacts = Annotated[EvidenceName, Depends(known_facts)]
 OneRun = Annotated[Served, Depends(of_query)]
 Work = Annotated[Desk, Depends(desk_of)]
 
@@ -65,7 +77,7 @@ async def healthz() -> dict[str, str]:
 async def readyz(request: Request) -> dict[str, str]:
     """Whether it is ready: all runs are loaded and warm."""
     if not request.app.state.is_ready:
-        raise ProblemError(503, "the runs are being made ready; come again", {"Retry-After": "1"})
+        raise ProblemError(503, "the runs are being loaded; retry in a moment", {"Retry-After": "1"})
     return {"status": "ready"}
 
 
@@ -112,7 +124,7 @@ async def rules(
     run: OneRun,
     desk: Work,
     relation: MaybeName = None,
-    sort: Literal["weight", "confidence", "support"] = "weight",
+    sort: Literal["use", "weight", "confidence", "support"] = "use",
     min_confidence: Annotated[float, Query(ge=0, le=1)] = 0.0,
     min_support: Annotated[int, Query(ge=0, le=1 << 60)] = 0,
     max_length: Annotated[int | None, Query(ge=0, le=100)] = None,
@@ -131,22 +143,24 @@ async def predict_one(
     run: OneRun,
     desk: Work,
     relation: NameQuery,
+    facts: KnownFacts,
     head: MaybeName = None,
     tail: MaybeName = None,
     k: Annotated[int, Query(ge=1, le=LIMITS.answers)] = 10,
-    evidence: EvidenceName = "train",
     known: Literal["drop", "keep"] = "drop",
+    allow_violations: bool = False,
 ) -> Any:
     """The best answers of (head, relation, ?) or (?, relation, tail)."""
     asked = schemas.QuestionBody(relation=relation, head=head, tail=tail)
-    body = schemas.PredictBody(questions=[asked], k=k, evidence=evidence, known=known)
+    body = schemas.PredictBody(questions=[asked], k=k, facts=facts, known=known)
+    body.allow_violations = allow_violations
     return await _predicted(run, desk, body)
 
 
 @v1.post("/predict", response_model=schemas.Predicted)
 async def predict(request: Request, desk: Work, body: schemas.PredictBody) -> Any:
-    """The best answers of many questions."""
-    return await _predicted(served(request, body.run), desk, body)
+    """The best answers of many questions; one with an unknown name is marked by `problem`."""
+    return await _predicted(served(request, body.run), desk, body, is_batch=True)
 
 
 @v1.get("/explain", response_model=schemas.Explained)
@@ -156,13 +170,13 @@ async def explain_one(
     head: NameQuery,
     relation: NameQuery,
     tail: NameQuery,
+    facts: KnownFacts,
     instead: MaybeName = None,
     paths: Annotated[int, Query(ge=0, le=20)] = 3,
-    evidence: EvidenceName = "train",
 ) -> Any:
     """Why an answer has its score: ideas, rules, facts; with `instead`, why it is preferred to another."""
     return JSONResponse(
-        await desk.run(lambda: run.explain(head, relation, tail, instead, paths, evidence).as_dict())
+        await desk.run(lambda: run.explain(head, relation, tail, instead, paths, facts).as_dict())
     )
 
 
@@ -170,7 +184,7 @@ async def explain_one(
 async def explain(request: Request, desk: Work, body: schemas.ExplainBody) -> Any:
     """The same, asked by a body."""
     run = served(request, body.run)
-    asked = body.head, body.relation, body.tail, body.instead, body.paths, body.evidence
+    asked = body.head, body.relation, body.tail, body.instead, body.paths, body.facts
     return JSONResponse(await desk.run(lambda: run.explain(*asked).as_dict()))
 
 
@@ -187,14 +201,15 @@ async def explain(request: Request, desk: Work, body: schemas.ExplainBody) -> An
 async def complete(
     run: OneRun,
     desk: Work,
+    known: KnownFacts,
     relation: MaybeName = None,
     min_probability: Annotated[float, Query(ge=0, le=1)] = 0.0,
     most: Annotated[int, Query(alias="max", ge=1, le=LIMITS.facts)] = 100,
-    evidence: EvidenceName = "all",
+    allow_violations: bool = False,
 ) -> StreamingResponse:
-    """The most probable facts that the evidence does not hold, as JSON lines."""
+    """The most probable facts that are not known, as JSON lines."""
     facts = desk.stream(
-        lambda deadline: run.complete(relation, min_probability, most, evidence, progress=deadline)
+        lambda deadline: run.complete(relation, min_probability, most, known, deadline, allow_violations)
     )
     first: list[NewFact] = await anext(facts, [])  # errors must come before the first byte
     return StreamingResponse(_lines(first, facts), media_type=JSON_LINES)
@@ -211,17 +226,38 @@ def _text(facts: list[NewFact]) -> str:
     return "".join(valid_json(fact.as_dict()) + "\n" for fact in facts)
 
 
-async def _predicted(run: Served, desk: Desk, body: schemas.PredictBody) -> JSONResponse:
+async def _predicted(
+    run: Served, desk: Desk, body: schemas.PredictBody, is_batch: bool = False
+) -> JSONResponse:
+    """Answers of all questions; in a batch, one that cannot be asked is marked and the others answered."""
+
     def work() -> dict[str, Any]:
-        questions = [run.question(one.head, one.relation, one.tail) for one in body.questions]
-        found = run.predict(questions, body.k, body.evidence, body.known)
-        results = [
-            {"head": head, "relation": relation, "answers": [answer.as_dict() for answer in answers]}
-            for (head, relation), answers in zip(questions, found, strict=True)
-        ]
-        return {"run": run.name, "evidence": body.evidence, "results": results}
+        asked = [_asked(run, one, is_batch) for one in body.questions]
+        questions = [one for one in asked if not isinstance(one, dict)]
+        found = iter(run.predict(questions, body.k, body.facts, body.known, body.allow_violations))
+        results = [one if isinstance(one, dict) else _answered(one, next(found)) for one in asked]
+        return {"run": run.name, "facts": body.facts, "evidence": body.facts, "results": results}
 
     return JSONResponse(await desk.run(work))
+
+
+def _asked(run: Served, body: schemas.QuestionBody, is_batch: bool) -> Question | dict[str, Any]:
+    """The question; in a batch, if it cannot be asked, the row that says why."""
+    try:
+        return run.question(body.head, body.relation, body.tail)
+    except (ProblemError, RNNLogicError) as error:
+        if not is_batch:
+            raise
+        names = {"head": body.head or body.tail or "", "relation": body.relation}
+        if body.head is None and body.tail is not None:
+            names["relation"] = f"{body.relation}^-1"
+        return names | {"answers": [], "left_out": {}, "problem": str(error)}
+
+
+def _answered(question: Question, answers: Listed[Answer]) -> dict[str, Any]:
+    head, relation = question
+    rows = [answer.as_dict() for answer in answers]
+    return {"head": head, "relation": relation, "answers": rows, "left_out": dict(answers.left_out)}
 
 
 def about(run: Served) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """What one request may cost: its size, its answers, its work, its time, and how many run at once.
 
 Work is estimated before it is done (`features/chains/cost.py`). A request that is too expensive is refused at
-once with a reason; one that finds all threads and the queue taken is told to come again.
+once with a reason; one that finds all threads and the queue taken is told to retry.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Limits:
         """Refuse work that would visit too many edges."""
         if steps > self.steps:
             raise ProblemError(
-                422, f"this is too dear to answer: about {steps:.1e} steps, at most {self.steps:.0e}; {hint}"
+                422, f"this query is too expensive: about {steps:.1e} steps, at most {self.steps:.0e}; {hint}"
             )
 
 
@@ -62,7 +62,9 @@ class Desk:
         """The result of a request's work, in time or not at all."""
         with self._count:
             if self.taken >= self.threads + self.limits.waiting:
-                raise ProblemError(503, "too many requests are waiting; come again", {"Retry-After": "1"})
+                raise ProblemError(
+                    503, "server busy, the queue is full; retry in a second", {"Retry-After": "1"}
+                )
             self.taken += 1
         future = self._workers.submit(work)
         future.add_done_callback(lambda _: self._leave())
@@ -76,7 +78,9 @@ class Desk:
     ) -> AsyncGenerator[list[Result], None]:
         """Items of long work as they come, some at a time; only one request does such work at a time."""
         if not self._is_long.acquire(blocking=False):
-            raise ProblemError(503, "another completion is running; come again", {"Retry-After": "10"})
+            raise ProblemError(
+                503, "another completion is running; retry when it has ended", {"Retry-After": "10"}
+            )
         try:
             deadline = Deadline(self.limits.long_seconds)
             items = make(deadline)

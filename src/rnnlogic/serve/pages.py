@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,17 +19,29 @@ from rnnlogic.explain.explain import Comparison
 from rnnlogic.explain.names import shortened
 from rnnlogic.render.card import run_card
 from rnnlogic.render.html import bdi
+from rnnlogic.review.decision import UNDO, VERDICTS, Fact, checked
+from rnnlogic.review.log import SUFFIX
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import format_rule
 from rnnlogic.serve import views
-from rnnlogic.serve.api import SHOWN, MaybeName, NameQuery, Work, about, entity_facts, relation_info, served
+from rnnlogic.serve.api import (
+    SHOWN,
+    KnownFacts,
+    MaybeName,
+    NameQuery,
+    Work,
+    about,
+    entity_facts,
+    relation_info,
+    served,
+)
 from rnnlogic.serve.limits import Desk
 from rnnlogic.serve.problems import ProblemError
-from rnnlogic.serve.review import Decision
+from rnnlogic.serve.review import accepted_facts, is_open, queue
 from rnnlogic.serve.runs import Served
-from rnnlogic.serve.schemas import EvidenceName
 
 LONG, SHORT = 300, 60  # letters of a name in a heading, and in a list
+COMMENT = 2000  # letters of a comment
 RULES = 50  # on a page
 PROPOSALS, LEAST = 200, 0.01  # in a review, and how probable they are at least
 ANSWERS = 50  # to a question
@@ -93,6 +106,7 @@ def error_page(request: Request, problem: ProblemError) -> Response:
 def _page(request: Request, template: str, run: Served | None, status: int = 200, **values: Any) -> Response:
     runs = list(request.app.state.runs.values())
     shared = {"runs": runs, "run": run or (runs[0] if len(runs) == 1 else None), "request": request}
+    shared["may_write"] = request.app.state.access.may_write
     return HTMLResponse(ENVIRONMENT.get_template(template).render(**shared, **values), status)
 
 
@@ -158,23 +172,25 @@ async def question(
     request: Request,
     desk: Work,
     run: PageRun,
+    facts: KnownFacts,
     head: MaybeName = None,
     relation: MaybeName = None,
     least: Annotated[float, Query(alias="min", ge=0, le=1)] = 0.0,
-    evidence: EvidenceName = "all",
 ) -> Response:
     """(head, relation, ?): the form, and the ranked answers."""
-    values: dict[str, Any] = {"head": head, "relation": None, "answers": None, "min": least}
+    values: dict[str, Any] = {"head": head, "relation": None, "answers": None, "min": least, "left_out": 0}
     if head and relation:
         asked = run.question(head, relation, None)
-        answers = await desk.run(lambda: run.predict([asked], ANSWERS, evidence, "keep")[0])
+        answers = await desk.run(lambda: run.predict([asked], ANSWERS, facts, "keep")[0])
         values |= {
             "head": asked[0],
             "relation": run.relation(relation),
             "answers": [(i, answer) for i, answer in enumerate(answers, 1)],
-            "meaning": run.model.level(evidence).sentence(),
+            "left_out": sum(answers.left_out.values()),
+            "decided": views.decided_answers(run, asked, answers),
+            "meaning": run.model.level(facts).sentence(),
         }
-    return _page(request, "question.html", run, **values, evidence=evidence)
+    return _page(request, "question.html", run, **values, known_facts=facts)
 
 
 @router.get("/runs/{run}/why")
@@ -185,26 +201,28 @@ async def why(
     head: NameQuery,
     relation: NameQuery,
     tail: NameQuery,
+    facts: KnownFacts,
     instead: MaybeName = None,
     rule: MaybeName = None,
-    evidence: EvidenceName = "all",
 ) -> Response:
     """Ideas, rules and facts behind an answer, or behind the choice between two."""
 
     def work() -> dict[str, Any]:
-        told = run.explain(head, relation, tail, instead or None, 3, evidence)
+        told = run.explain(head, relation, tail, instead or None, 3, facts)
         one = told.answer if isinstance(told, Comparison) else told
         asked = run.question(head, relation, None)
-        others = [a for a in run.predict([asked], 6, evidence, "drop")[0] if a.entity != tail][:5]
+        others = [a for a in run.predict([asked], 6, facts, "drop")[0] if a.entity != tail][:5]
         return views.explained(told, rule or None) | {
             "told": one,
+            "fact": partial(views.said_fact, run),
+            "decision": run.model.decision(head, relation, tail),
             "other": told.instead if isinstance(told, Comparison) else None,
             "hangs_on": None if isinstance(told, Comparison) else told.hangs_on,
             "others": others,
         }
 
     found = await desk.run(work)
-    return _page(request, "why.html", run, **found, focus=rule or None, evidence=evidence)
+    return _page(request, "why.html", run, **found, focus=rule or None, known_facts=facts)
 
 
 @router.get("/runs/{run}/rules")
@@ -213,7 +231,7 @@ async def rules(
     desk: Work,
     run: PageRun,
     relation: MaybeName = None,
-    sort: Literal["weight", "confidence", "support"] = "weight",
+    sort: Literal["use", "weight", "confidence", "support"] = "use",
     page: Annotated[int, Query(ge=1, le=1 << 30)] = 1,
 ) -> Response:
     """The relations that have rules, or the rules of one."""
@@ -258,13 +276,19 @@ async def edited(run: PageRun, form: Annotated[Body, Depends(form_of)]) -> Respo
 
 @router.get("/runs/{run}/review")
 async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName = None) -> Response:
-    """Proposals, those that wait for a decision first."""
+    """Proposals that wait for a decision, and what was decided."""
     proposals = await _proposals(request, desk, run, relation or None)
-    decided = run.review.decisions()
-    rows = [(fact, decided.get((fact.head, fact.relation, fact.tail))) for fact in proposals]
-    rows.sort(key=lambda row: 0 if row[1] is None else 1 if row[1].decision == "skip" else 2)
-    values: dict[str, Any] = {"rows": rows, "decisions": list(decided.values()), "relation": relation or None}
-    return _page(request, "review.html", run, **values, may_write=request.app.state.access.may_write)
+    decisions = run.model.decisions
+    verdicts = [one.is_true for one in decisions.current().values()]
+    kinds = {"accept": True, "reject": False, "unsure": None}
+    values: dict[str, Any] = {
+        "rows": queue(proposals, decisions, run.vocab),
+        "relation": relation or None,
+        "numbers": {kind: verdicts.count(value) for kind, value in kinds.items()},
+        "warnings": decisions.warnings(),
+        "file": run.folder.name + SUFFIX,
+    }
+    return _page(request, "review.html", run, **values)
 
 
 @router.post("/runs/{run}/review")
@@ -275,43 +299,66 @@ async def decide(
     if not request.app.state.access.may_write:
         raise ProblemError(403, "decisions are not taken from the public: start the server with --token")
     given = {name: values[0] for name, values in form.items()}
-    names = run.vocab.entities[run.entity(given.get("head", ""))], given.get("relation", "")
-    fact = names[0], run.vocab.relation_name(run.relation(names[1])), given.get("tail", "")
-    fact = fact[0], fact[1], run.vocab.entities[run.entity(fact[2])]
-    verdict = given.get("decision", "")
-    if verdict not in ("accept", "reject", "skip", "undo"):
-        raise ProblemError(422, "decision must be accept, reject, skip or undo")
-    decision = Decision(verdict, *fact, _probability(given.get("probability", "")), given.get("rule", ""))
-    await desk.run(lambda: run.review.undo(fact) if verdict == "undo" else run.review.decide(decision))
+    verdict, by = given.get("decision", ""), given.get("by", "")[:LONG]
+    if verdict not in (*VERDICTS, UNDO):
+        raise ProblemError(422, f"decision must be {', '.join(VERDICTS)} or {UNDO}")
+    model, fact = run.model, None
+    if "head" in given or verdict != UNDO:
+        ends = [run.vocab.entities[run.entity(given.get(end, ""))] for end in ("head", "tail")]
+        fact = ends[0], run.vocab.relation_name(run.relation(given.get("relation", ""))), ends[1]
+    if fact is None:
+        await desk.run(model.undo_review)
+    elif verdict == UNDO:
+        await desk.run(lambda: model.undo_review(*fact, by=by))
+    else:
+        saw = _probability(given.get("probability", "")), given.get("rule", "")
+        comment = given.get("comment", "")[:COMMENT]
+        await desk.run(lambda: model.review(*fact, checked(verdict), comment, by, *saw))
     if is_page(request):
-        return RedirectResponse(_link(run, "review", relation=given.get("of")), 303)
+        return RedirectResponse(_after(run, fact, given), 303)
     return JSONResponse({"decision": verdict})
+
+
+def _after(run: Served, fact: Fact | None, given: dict[str, str]) -> str:
+    """The page to go on with, for those who decide without a script."""
+    if fact is not None and given.get("view") == "why":
+        return _link(run, "why", head=fact[0], relation=fact[1], tail=fact[2])
+    if fact is not None and given.get("view") == "question":
+        return _link(run, "question", head=fact[0], relation=fact[1])
+    return _link(run, "review", relation=given.get("of"))
+
+
+@router.get("/runs/{run}/review/decisions.csv")
+async def decisions(run: PageRun) -> Response:
+    """The decisions that count as a table, safe for spreadsheets."""
+    content = run.model.decisions.as_csv(excel_safe=True).encode()
+    return _download(content, f"{run.name}-decisions.csv", "text/csv; charset=utf-8")
 
 
 @router.get("/runs/{run}/review/accepted.{kind}")
 async def export(run: PageRun, kind: Literal["tsv", "nt"]) -> Response:
     """The accepted facts as a file."""
     types = {"tsv": "text/tab-separated-values; charset=utf-8", "nt": "application/n-triples"}
-    content = run.review.accepted(".tsv" if kind == "tsv" else ".nt")
+    content = accepted_facts(run.model.decisions, ".tsv" if kind == "tsv" else ".nt")
     return _download(content, f"{run.name}-accepted.{kind}", types[kind])
 
 
-def _probability(text: str) -> str:
+def _probability(text: str) -> float | None:
     """The probability that the person saw, if any."""
     if not text:
-        return text
+        return None
     try:
         if 0 <= float(text[:20]) <= 1:
-            return text[:20]
+            return float(text[:20])
     except ValueError:
         pass
     raise ProblemError(422, "probability must be a number from 0 to 1")
 
 
 async def _proposals(request: Request, desk: Desk, run: Served, relation: str | None) -> list[NewFact]:
-    """What `complete` proposes; found once and kept."""
+    """What `complete` proposes; found once and kept until all of it is decided."""
     kept: dict[tuple[str, str | None], list[NewFact]] = request.app.state.proposals
-    if (run.name, relation) not in kept:
+    if not is_open(kept.get((run.name, relation), []), run.model.decisions):
         found: list[NewFact] = []
         async for part in desk.stream(
             lambda deadline: run.complete(relation, LEAST, PROPOSALS, "all", progress=deadline)

@@ -31,7 +31,6 @@ from rnnlogic.render.tables import Listed
 from rnnlogic.runs.folder import Run
 from rnnlogic.serve.limits import Limits
 from rnnlogic.serve.problems import ProblemError
-from rnnlogic.serve.review import Review, review_path
 from rnnlogic.serve.search import NameIndex
 
 EXPLAINED = 20  # an explanation asks its question about so often: to see what the answer hangs on
@@ -62,13 +61,8 @@ class Served:
 
     @property
     def graph(self) -> Graph:
-        """All facts."""
-        return self.model.dataset.graph("all")
-
-    @cached_property
-    def review(self) -> Review:
-        """The decisions about proposed facts."""
-        return Review(review_path(self.folder))
+        """All known facts, accepted ones among them."""
+        return self.model.graph("all")
 
     @cached_property
     def degree(self) -> NDArray[np.int64]:
@@ -98,7 +92,8 @@ class Served:
 
     def entity(self, name: str) -> int:
         """The id of an entity by name or label."""
-        if not self.vocab.has_entity(name) and self.entities.is_unknown(name):
+        known = self.vocab.has_entity(name) or self.vocab.entities_like(name)
+        if not known and self.entities.is_unknown(name):
             # Of maybe millions of names, the index finds the nearest in no time.
             near = [self.vocab.entities[one.id] for one in self.entities.find(name[:100], NEAREST)]
             hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
@@ -132,12 +127,17 @@ class Served:
         return 2 * cost.of_question(head, relation) + k * cost.of_any_question(back)
 
     def predict(
-        self, questions: Sequence[Question], k: int, evidence: Evidence, known: Known
+        self,
+        questions: Sequence[Question],
+        k: int,
+        evidence: Evidence,
+        known: Known,
+        allow_violations: bool = False,
     ) -> list[Listed[Answer]]:
         """The best answers of each question."""
         steps = sum(self.cost_of_answers(question, k, evidence) for question in questions)
         self.limits.refuse_dear(steps, "ask fewer questions, or for fewer answers")
-        return self.model.predict_many(questions, k, evidence, known)
+        return self.model.predict_many(questions, k, evidence, known, allow_violations)
 
     def explain(
         self, head: str, relation: str, tail: str, instead: str | None, paths: int, evidence: Evidence
@@ -154,7 +154,13 @@ class Served:
         return self.model.explain(ends[0], relation, ends[1], paths, evidence, instead=other)
 
     def complete(
-        self, relation: str | None, min_probability: float, most: int, evidence: Evidence, progress: Progress
+        self,
+        relation: str | None,
+        min_probability: float,
+        most: int,
+        evidence: Evidence,
+        progress: Progress,
+        allow_violations: bool = False,
     ) -> Iterator[NewFact]:
         """The most probable facts that the evidence does not hold."""
         number = self.vocab.num_relations
@@ -165,13 +171,17 @@ class Served:
         steps = self.vocab.num_entities * sum(cost.of_any_question(one) for one in wanted)
         seconds = self.limits.long_seconds
         if steps > self.limits.steps / self.limits.seconds * seconds:
-            raise ProblemError(422, f"this is too dear: about {steps:.0e} steps; ask for one relation")
-        return self.model.complete(relation, min_probability, most, evidence, progress)
+            raise ProblemError(
+                422, f"this query is too expensive: about {steps:.0e} steps; ask for one relation"
+            )
+        return self.model.complete(
+            relation, min_probability, most, evidence, progress, allow_violations=allow_violations
+        )
 
     def rules(
         self,
         relation: str | None,
-        sort: Sort = "weight",
+        sort: Sort = "use",
         min_confidence: float = 0.0,
         min_support: int = 0,
         max_length: int | None = None,

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from rnnlogic.serve.limits import Limits
 
 LIMITS = Limits()
 Name = Annotated[str, Field(max_length=LIMITS.name)]
 EvidenceName = Literal["train", "train+valid", "all"]
+# Which facts are known; `evidence` is another name for it.
+KnownFacts = Annotated[EvidenceName, Field(validation_alias=AliasChoices("facts", "evidence"))]
 
 
 class Strict(BaseModel):
@@ -102,8 +104,9 @@ class PredictBody(Strict):
     run: Name | None = None
     questions: Annotated[list[QuestionBody], Field(min_length=1, max_length=LIMITS.questions)]
     k: Annotated[int, Field(ge=1, le=LIMITS.answers)] = 10
-    evidence: EvidenceName = "train"
+    facts: KnownFacts = "all"
     known: Literal["drop", "keep"] = "drop"
+    allow_violations: bool = False
 
 
 class AnswerInfo(BaseModel):
@@ -118,18 +121,24 @@ class AnswerInfo(BaseModel):
 
 
 class Answered(BaseModel):
-    """A question and its answers, best first."""
+    """A question and its answers, best first; in a batch, `problem` says why one has none.
+
+    `left_out` counts the answers that break a constraint, by its kind.
+    """
 
     head: str
     relation: str
     answers: list[AnswerInfo]
+    left_out: dict[str, int]
+    problem: str | None = None
 
 
 class Predicted(BaseModel):
     """The answers of all questions, in their order."""
 
     run: str
-    evidence: str
+    facts: str
+    evidence: str  # the same
     results: list[Answered]
 
 
@@ -142,7 +151,7 @@ class ExplainBody(Strict):
     tail: Name
     instead: Name | None = None
     paths: Annotated[int, Field(ge=0, le=20)] = 3
-    evidence: EvidenceName = "train"
+    facts: KnownFacts = "all"
 
 
 class Explained(BaseModel):
@@ -153,6 +162,8 @@ class Explained(BaseModel):
     head: str
     relation: str
     tail: str
+    claim: str = ""
+    reasons: list[dict[str, Any]] = []
     ideas: list[dict[str, Any]]
 
 

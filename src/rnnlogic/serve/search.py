@@ -19,6 +19,7 @@ POSTINGS = 200_000  # read for one query: triples that are rare come first
 CANDIDATES = 400  # texts compared letter by letter
 BLOCK = 100_000  # texts indexed at a time
 SIMILAR = 55.0  # of 100: less similar texts are not found
+SIMILAR_TIER = 4  # of what a query found by letters alone
 LAST = "\U0010ffff"
 
 Ids = NDArray[np.int32]
@@ -88,10 +89,10 @@ class NameIndex:
         for place in self._candidates(wanted).tolist():
             text, one = self._texts[place], int(self._ids[place])
             at = text.find(wanted)
-            tier = 4 if at < 0 else 2 if at == 0 or not text[at - 1].isalnum() else 3
-            alike = 100.0 if tier < 4 else WRatio(wanted, text, score_cutoff=SIMILAR)
+            tier = SIMILAR_TIER if at < 0 else 2 if at == 0 or not text[at - 1].isalnum() else 3
+            alike = 100.0 if tier < SIMILAR_TIER else WRatio(wanted, text, score_cutoff=SIMILAR)
             if alike:
-                scored.append((tier, -alike if tier == 4 else 0.0, -int(self._weight[one]), one))
+                scored.append((tier, -alike if tier == SIMILAR_TIER else 0.0, -int(self._weight[one]), one))
         return (Found(one, tier) for tier, _, _, one in sorted(scored))
 
     def _candidates(self, wanted: str) -> NDArray[np.intp]:

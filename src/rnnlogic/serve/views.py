@@ -13,16 +13,17 @@ from rnnlogic.explain.answers import Answer
 from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.explain import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
-from rnnlogic.explain.names import rule_words
+from rnnlogic.explain.names import entity_words
 from rnnlogic.explain.reasons import Contribution, Idea
+from rnnlogic.explain.sentences import fact_sentence, pattern_of, rule_sentence, whole_rule
+from rnnlogic.explain.summary import ALONE, ReasonTold, reason_line
 from rnnlogic.features.chains.paths import Path
-from rnnlogic.render.html import LISTED, path_html, shades
-from rnnlogic.render.screen import reason_words, rest
+from rnnlogic.render.html import LISTED, path_html, reason_strands, shades
 from rnnlogic.render.svg import Strand, picture
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Constant, Rule, format_rule
 from rnnlogic.serve.api import entity_info
-from rnnlogic.serve.runs import Served
+from rnnlogic.serve.runs import Question, Served
 from rnnlogic.statistics.examples import rule_examples
 
 DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 2  # in the picture of an explanation
@@ -60,6 +61,14 @@ def missing_facts(run: Served, entity: int) -> list[Missing]:
     return sorted(found, key=lambda one: -one.answer.probability)[: MISSING[1]]
 
 
+def decided_answers(run: Served, question: Question, answers: Sequence[Answer]) -> dict[str, str]:
+    """The verdicts on those answers of a question that somebody decided about."""
+    if not run.model.decisions.every:
+        return {}
+    found = {one.entity: run.model.decision(*question, one.entity) for one in answers}
+    return {entity: decision.verdict for entity, decision in found.items() if decision is not None}
+
+
 def example_questions(run: Served) -> list[tuple[str, int]]:
     """Questions (head, relation) to begin with: of relations answered well, from validation facts."""
     dataset, measured = run.model.dataset, run.answered or {}
@@ -78,12 +87,13 @@ def example_questions(run: Served) -> list[tuple[str, int]]:
 
 
 def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, Any]:
-    """Ideas with colours, their rules, and the picture; with a rule in focus, of all its paths."""
+    """The reasons, ideas with colours and rules, and the picture; with a rule in focus, of all its paths."""
     vocab, ideas, marks = told.vocab, told.ideas, dict[Rule, str]()
     for idea in ideas:
         for rule in idea.rules:
             marks.setdefault(rule.chain, f"r{len(marks)}")
-    strands = _strands(ideas, marks, focus)
+    only = None if isinstance(told, Comparison) else told
+    strands = _strands(ideas, marks, focus) if only is None or focus else reason_strands(only.reasons, marks)
     drawn = {strand.mark for strand in strands}
     colours = shades(ideas)
     return {
@@ -95,20 +105,26 @@ def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, An
             ]
             for is_against in (False, True)
         ],
-        "picture": Markup(picture(strands, vocab)),
-        "reasons": [] if isinstance(told, Comparison) else [_reason(one, told) for one in told.reasons],
-        "rest": None if isinstance(told, Comparison) else rest(told, len(told.reasons)),
+        "picture": Markup(picture(strands, vocab)) if strands else "",
+        "summary": None if only is None else only.summary,
+        "reasons": [] if only is None else list(map(_reason, only.reasons, only.summary.reasons)),
     }
 
 
-def _reason(reason: Reason, told: Explanation) -> dict[str, Any]:
+def said_fact(run: Served, head: int, relation: int, tail: int) -> str:
+    """A fact as a sentence."""
+    return fact_sentence(entity_words(head, run.vocab), relation, entity_words(tail, run.vocab), run.vocab)
+
+
+def _reason(reason: Reason, said: ReasonTold) -> dict[str, Any]:
     """A named reason: in words with its record, the rule, and its facts."""
     return {
-        "words": reason_words(reason, told),
+        "words": reason_line(said),
         "text": reason.rule.rule,
-        "shown": format_rule(reason.rule.chain, told.vocab, labels=True),
-        "share": reason.share,
-        "path": None if reason.path is None else Markup(path_html(reason.path, told.vocab)),
+        "shown": said.rule,
+        "about": said.about,
+        "facts": said.facts,
+        "alone": ALONE if said.is_enough and said.lead == "because" else "",
     }
 
 
@@ -150,7 +166,7 @@ def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab:
         "is_alike": is_alike,
         "text": rule.rule,
         "shown": format_rule(rule.chain, vocab, labels=True),
-        "words": rule_words(rule.chain, vocab),
+        "words": rule_sentence(rule.chain, vocab),
         "contribution": rule.contribution,
         "weight": rule.weight,
         "count": rule.count,
@@ -164,7 +180,9 @@ def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
     chain = parse_rule(rule.text, vocab)
     return rule.as_dict() | {
         "shown": format_rule(chain, vocab, labels=True),
-        "words": rule_words(chain, vocab),
+        "words": rule_sentence(chain, vocab),
+        "sentence": whole_rule(chain, vocab),
+        "pattern": str(pattern_of(chain, vocab.num_relations)),
     }
 
 
@@ -178,17 +196,20 @@ def _ends(rule: Rule, path: Path, vocab: Vocab) -> list[str]:
 
 def rule_page(run: Served, rule: Rule) -> dict[str, Any]:
     """A rule with right and wrong examples, as walks."""
-    found = rule_examples(run.model.dataset.graph("train"), run.graph, rule)
-    return {
+    learned = run.model.learned.rules
+    found = rule_examples(run.model.dataset.graph("train"), run.graph, rule, among=learned)
+    tried = run.model.records.of_held_out(rule)
+    examples = {
         kind: [
             {
                 **dict(zip(("head", "tail"), _ends(rule, path, run.vocab), strict=True)),
-                "path": Markup(path_html(path, run.vocab)),
+                "path": Markup(path_html(path, run.vocab)) if path.relations else "",
             }
             for path in paths
         ]
         for kind, paths in found._asdict().items()
     }
+    return examples | {"held_out": None if tried is None else tried.text()}
 
 
 def edited_rules(run: Served, banned: Sequence[str], pinned: Sequence[str]) -> str:

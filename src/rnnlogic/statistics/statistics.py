@@ -11,9 +11,9 @@ from rnnlogic.base.budget import UNLIMITED, Budget, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
+from rnnlogic.features.base import UNSEEN, Batch
 from rnnlogic.features.chains.sampling.budget import NO_CUTS
-from rnnlogic.features.evidence.kernels import UNSEEN
-from rnnlogic.features.ground import Batch, Grounder
+from rnnlogic.features.ground import Grounder
 from rnnlogic.mining.kernels import count_hits
 from rnnlogic.rules.ruleset import RuleSet
 

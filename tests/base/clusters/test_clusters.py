@@ -4,7 +4,6 @@ import os
 import secrets
 import signal
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.ground import Grounder
-from rnnlogic.fit.trials import Trials, Variant
+from rnnlogic.fit.trials import Trials
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.fit import gathered, solve_relations
@@ -26,6 +25,7 @@ from rnnlogic.statistics.statistics import training_queries
 from tests.helpers import work
 from tests.helpers.family import family, tiny_config
 from tests.helpers.processes import processes_marked
+from tests.helpers.waiting import wait_until
 
 ray = pytest.importorskip("ray")
 SETTINGS = {
@@ -57,10 +57,7 @@ def nodes():
     cluster.shutdown()
     for name, value in saved.items():
         os.environ.pop(name) if value is None else os.environ.update({name: value})
-    deadline = time.monotonic() + 60  # a busy machine takes a while to end them all
-    while processes_marked(marker) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not processes_marked(marker)
+    wait_until(lambda: not processes_marked(marker), "no process of the cluster is left")
 
 
 def _paths():
@@ -179,17 +176,13 @@ def test_a_choice_is_bit_equal(chosen):
 
 
 def tried(data):
-    """Reciprocal ranks by some ways to learn weights, twice: queries that are grounded travel back."""
+    """Reciprocal ranks by some ways to learn weights."""
     graph = data.graph("train")
     task = Task(data, mine_rules(graph, work.MINING, 2).rules, tiny_config(), 2)
     values = RuleValues(task.rules, "log1p")
-    trials = Trials(task, values, data.valid, training_queries(graph, None, 0), 20)
-    everything = np.ones(len(task.rules), bool)
-    variants = [
-        Variant(kept, work.WEIGHTS.model_copy(update={"by_confidence": way}))
-        for kept, way in ((everything, "mean"), (task.rules.lengths < 2, False))
-    ]
-    return np.stack([trials.reciprocal_ranks(variants, hides) for hides in (False, True, False)])
+    trials = Trials(task, values, data.valid, training_queries(graph, None, 0))
+    options = [work.WEIGHTS.model_copy(update={"weight_decay": decay}) for decay in (100.0, 1.0)]
+    return trials.reciprocal_ranks(options)
 
 
 def test_a_node_that_is_killed_loses_nothing(nodes, on_ray, choose, monkeypatch, tmp_path):
@@ -198,8 +191,7 @@ def test_a_node_that_is_killed_loses_nothing(nodes, on_ray, choose, monkeypatch,
     raylet = nodes.second.all_processes["raylet"][0].process.pid
 
     def kill():
-        while len(list(tmp_path.iterdir())) < 8:
-            time.sleep(0.01)
+        wait_until(lambda: len(list(tmp_path.iterdir())) >= 8, "eight units begin")
         os.kill(raylet, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)

@@ -25,10 +25,11 @@ from tests.helpers.graphs import cases
     st.integers(0, 99),
     st.sampled_from([4, 1 << 40]),
     st.booleans(),
+    st.sampled_from(["simple", "walks"]),
 )
-def test_ground_within(case, edges, results, seed, limit, all_links):
+def test_ground_within(case, edges, results, seed, limit, all_links, path_kind):
     for relation in range(2 * case.graph.num_relations):
-        args = arguments(case, relation, np.float64, limit)
+        args = arguments(case, relation, np.float64, limit, path_kind)
         if all_links:
             args[3][:] = np.where(args[3] >= 0, -2 - args[3], -1)
         budget = Budget(edges, results, seed)
@@ -37,7 +38,7 @@ def test_ground_within(case, edges, results, seed, limit, all_links):
             same(found, twin)
         else:  # it gave up early, so not all cuts are counted
             same(found[:3], twin[:3])
-        assert not args[-2].any()
+        assert not args[6].any()
 
 
 @many
@@ -47,7 +48,7 @@ def test_a_budget_that_suffices_changes_nothing(case):
     for relation in range(2 * case.graph.num_relations):
         args = arguments(case, relation, np.int64)
         exact = exact_kernels.ground_counts(*args)
-        *found, cuts = kernels.ground_within(*args[:-2], np.zeros(len(args[-2])), args[-1], enough)
+        *found, cuts = kernels.ground_within(*args[:6], np.zeros(len(args[6])), *args[7:], enough)
         same(found, exact)
         assert not cuts[1:].any()
     assert not may_cut(enough, case.graph)

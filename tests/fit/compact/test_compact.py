@@ -13,6 +13,7 @@ from rnnlogic.fit.compact.levels import Level, chosen_level, level_at, model_at
 from rnnlogic.fit.compact.teacher import teacher_of
 from rnnlogic.fit.result import Learned
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.predictors.loglinear.signs import signs_of
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
@@ -177,6 +178,20 @@ def test_nonnegative_means_no_negative_weight(seed):
     assert (full.weights < 0).any()
 
 
+@SEEDS
+def test_compact_models_keep_the_signs_of_lift(seed):
+    full, dataset, config = full_model(seed)
+    lift = np.random.default_rng([seed, 3]).choice([0.1, 1.0, 9.0, np.nan], len(full.rules))
+    signs = signs_of(lift, config.predictor.sign_lift)
+    weights = np.where(full.weights * signs < 0, 0.0, full.weights)
+    honest = replace(full, predictor=full.predictor.reduced(full.rules, weights), lift=lift)
+    for path in compact_paths(teacher_of(honest, dataset, config), 1):
+        assert all((model.weights * signs[model.rules] >= 0).all() for model in path.models)
+    unknown = compact_paths(teacher_of(replace(full, lift=lift * np.nan), dataset, config), 1)
+    weights = [(model.rules, model.weights) for path in unknown for model in path.models]
+    assert any((own * signs[rules] < 0).any() for rules, own in weights)
+
+
 def test_the_number_of_threads_changes_nothing():
     full, dataset, config = full_model(1)
     teacher = teacher_of(full, dataset, config)
@@ -218,26 +233,6 @@ def test_the_frontier_starts_with_the_full_model_and_gets_smaller():
     assert levels[0].drop == 0
     capped = chosen(with_settings(teacher, rules=5), paths).levels
     assert max(level.rules for level in capped) <= 5 * 2 * RELATIONS
-
-
-def reaching(dataset, rules):
-    """How many rules reach an answer, over all pairs that any of them reaches."""
-    reached = sum((walks(dataset, rule.body) > 0).astype(int) for rule in rules)
-    return reached[reached > 0].mean()
-
-
-def test_with_focus_fewer_rules_speak_for_each_answer():
-    found = []
-    for focus in (0.0, 2.0):
-        sums = []
-        for seed in range(3):
-            full, dataset, config = full_model(seed)
-            paths = compact_paths(with_settings(teacher_of(full, dataset, config), focus=focus), 1)
-            ids, _ = model_at(paths, level_at(paths, 0.0, 10), len(full.rules))
-            heads = full.rules[ids].heads
-            sums += [reaching(dataset, full.rules[ids[heads == head]]) for head in np.unique(heads)]
-        found.append(np.mean(sums))
-    assert found[1] < found[0]
 
 
 def level(rules, mrr, error=0.0, is_full=False):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from rnnlogic.features.ops import kernels as ops
+from rnnlogic.features.ops import reference as plain_ops
 from rnnlogic.fit.compact import kernels, reference
 from rnnlogic.fit.compact.solving import kernels as solving
 from rnnlogic.fit.compact.solving import reference as plain
@@ -98,9 +100,8 @@ def test_twins_of_what_is_held(seed: int) -> None:
     for most in (1, 2, 3, 4, 5, 20):
         many = kernels.sample_candidates(*told, most)
         np.testing.assert_array_equal(many, reference.sample_candidates(*told, most))
-        held = np.flatnonzero(many)
-        found = [module.hold_results(ptr, rule, value, place, held) for module in (kernels, reference)]
-        for mine, theirs in zip(*found, strict=True):
+        held = ptr, rule, value, np.flatnonzero(many), place
+        for mine, theirs in zip(ops.held_results(*held), plain_ops.held_results(*held), strict=True):
             np.testing.assert_array_equal(mine, theirs)
             assert mine.dtype == theirs.dtype
 
@@ -116,39 +117,41 @@ def test_a_restricted_problem_has_the_same_loss(seed: int) -> None:
         for mine, theirs in zip(found, plain.restricted(*told, is_merged), strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-12)
         weights, losses = rng.normal(size=2), []
-        for problem_ptr, shares, stands_for, rest, *own in ((*told[:4], *columns), found):
+        for problem_ptr, shares, multiplicity, rest, *own in ((*told[:4], *columns), found):
             scores, upstream = rest.copy(), np.empty(len(rest))
             places = active if len(rest) == c and own[0] is columns[0] else np.arange(2)
             solving.add_scores(*own, places, weights, scores)
-            losses.append(solving.cross_entropy(problem_ptr, shares, stands_for, scores, upstream))
+            losses.append(solving.cross_entropy(problem_ptr, shares, multiplicity, scores, upstream))
         assert losses[0] == pytest.approx(losses[1], rel=1e-12)
 
 
-def options(seed: int, nonnegative: bool):
+def options(seed: int, bound: str):
     """A problem with penalties and a start, as the minimisation takes it."""
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
     columns = kernels.by_column(ptr, rule, value, k)
     told = query_ptr, target / target.sum(), rng.integers(1, 4, c).astype(np.float64), rng.normal(size=c) / 9
     penalty = rng.choice([0.0, 0.003, 0.03], size=k)
-    return (*told, *columns, rng.normal(size=k), penalty, np.full(k, 4.0), 0.01, nonnegative)
+    start = rng.normal(size=k)
+    signs = {"free": np.zeros(k), "nonnegative": np.ones(k), "mixed": rng.integers(-1, 2, k)}[bound]
+    return (*told, *columns, start, penalty, np.full(k, 4.0), signs.astype(np.int8), 0.01)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("bound", ["free", "nonnegative", "mixed"])
 @pytest.mark.parametrize("seed", range(10))
-def test_the_minimum_by_the_kernel_and_by_its_twin(seed: int, nonnegative: bool) -> None:
-    told = options(seed, nonnegative)
+def test_the_minimum_by_the_kernel_and_by_its_twin(seed: int, bound: str) -> None:
+    told = options(seed, bound)
     mine, passes = solving.minimised(*told, 12, 1e-9)
     theirs, also = plain.minimised(*told, 12, 1e-9)
     assert passes == also
     np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("bound", ["free", "nonnegative", "mixed"])
 @pytest.mark.parametrize("seed", range(10))
-def test_it_is_a_minimum(seed: int, nonnegative: bool) -> None:
+def test_it_is_a_minimum(seed: int, bound: str) -> None:
     """No small step of one weight makes the loss with its penalties smaller."""
-    told = options(seed, nonnegative)
-    query_ptr, target, many, rest, ptr, candidate, value, _, penalty, _, decay, _ = told
+    told = options(seed, bound)
+    query_ptr, target, many, rest, ptr, candidate, value, _, penalty, _, signs, decay = told
     weights, _ = solving.minimised(*told, 1000, 0.0)
 
     def loss(w):
@@ -158,9 +161,9 @@ def test_it_is_a_minimum(seed: int, nonnegative: bool) -> None:
         return found + penalty @ np.abs(w) + decay / 2 * w @ w
 
     least = loss(weights)
-    assert not nonnegative or (weights >= 0).all()
+    assert (weights * signs >= 0).all()
     for i in range(len(weights)):
         for step in (-1e-3, 1e-3):
             other = weights.copy()
             other[i] += step
-            assert (nonnegative and other[i] < 0) or loss(other) > least - 1e-9
+            assert other[i] * signs[i] < 0 or loss(other) > least - 1e-9

@@ -73,7 +73,7 @@ def test_the_right_rule_gets_the_weight(family, rules):
 def test_a_sample_of_candidates_stands_for_all(family, rules):
     everything = problem_of(family, rules, leave_out=False)
     few = sampled([everything], 4, [0])
-    assert few.stands_for.tolist() == [1.0] * len(few)  # no query has more than 3 candidates
+    assert few.multiplicity.tolist() == [1.0] * len(few)  # no query has more than 3 candidates
     many = replace(
         everything,
         query_ptr=np.array([0, len(everything)]),
@@ -84,16 +84,16 @@ def test_a_sample_of_candidates_stands_for_all(family, rules):
     )
     few = sampled([many], 10, [0])
     assert len(few) == 10
-    assert few.stands_for.sum() == pytest.approx(len(everything))
+    assert few.multiplicity.sum() == pytest.approx(len(everything))
     assert few.label.sum() == 1
     alike = sampled([replace(many, value=np.ones_like(many.value))], 10, [0])
     assert len(alike) < 10  # equal ones are held once, and stand for all of them
-    assert alike.stands_for.sum() == pytest.approx(len(everything))
+    assert alike.multiplicity.sum() == pytest.approx(len(everything))
 
 
 def test_own_fact_is_hidden_and_other_answers_are_left_out(rules):
     triples = [(0, PARENT, 1), (1, SIBLING, 2), (1, SIBLING, 3), (0, AUNT, 2), (0, AUNT, 3)]
-    graph = Graph.from_triples(np.array(triples), 4, 3)
+    graph = Graph.from_triples(np.array(triples), 4, 3).counting("walks")
     assert sorted(problem_of(graph, rules).label.tolist()) == [0, 0, ANSWER, ANSWER, LEFT_OUT, LEFT_OUT]
     assert LEFT_OUT not in problem_of(graph, rules, leave_out=False).label
     problem = problem_of(graph, rules)
@@ -105,7 +105,7 @@ def test_the_penalised_minimum_is_reached(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
     weights, _ = fit_weights(problem, settings, np.random.default_rng(0))
-    _, gradient = loss_and_gradient(*problem.examples, problem.stands_for, weights)
+    _, gradient = loss_and_gradient(*problem.examples, problem.multiplicity, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -171,7 +171,7 @@ def test_the_discount_is_for_answers_only(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)
-    _, gradient = loss_and_gradient(*discounted(problem, 0.5, chains).examples, problem.stands_for, weights)
+    _, gradient = loss_and_gradient(*discounted(problem, 0.5, chains).examples, problem.multiplicity, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -196,10 +196,11 @@ def test_named_evidence_bears_a_share_of_the_decay_and_itself_the_square_of_it(f
     rules |= RuleSet.from_rules([Chain(AUNT, (PARENT, 3 + PARENT))])  # leads back to X
     rules |= RuleSet.from_rules(Feature(AUNT, name) for name in ("linked", "itself"))
     settings = LogLinearSettings(weight_decay=3.0, evidence_decay=0.1, steps=400, feature="count")
+    family = family.counting("walks")
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)
     problem = problem_of(family, rules)
-    _, gradient = loss_and_gradient(*problem.examples, problem.stands_for, weights)
+    _, gradient = loss_and_gradient(*problem.examples, problem.multiplicity, weights)
     decay = 3.0 * np.array([1, 1, 1, 1, 0.1, 0.01])
     np.testing.assert_allclose(gradient, -decay * weights, atol=0.02)
     assert weights[-1] < -1, "nobody is their own aunt"

@@ -5,6 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rnnlogic.features.ops import kernels as ops
+from rnnlogic.features.ops import reference as plain_ops
+from rnnlogic.features.table import NO_VALUES
 from rnnlogic.predictors.loglinear import kernels, reference
 from tests.helpers.problems import NUM_RULES, problems
 
@@ -16,8 +19,10 @@ many = settings(max_examples=80, deadline=None)
 @many
 @given(problem=problems(), psi=weights)
 def test_loss_and_gradient(problem, psi):
-    loss, gradient = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi)
-    expected_loss, expected_gradient = reference.loss_and_gradient(*problem.examples, problem.stands_for, psi)
+    loss, gradient = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi)
+    expected_loss, expected_gradient = reference.loss_and_gradient(
+        *problem.examples, problem.multiplicity, psi
+    )
     assert loss == pytest.approx(expected_loss, abs=1e-9)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
 
@@ -25,13 +30,23 @@ def test_loss_and_gradient(problem, psi):
 @many
 @given(problem=problems(), psi=weights)
 def test_gradient_is_the_slope_of_the_loss(problem, psi):
-    _, gradient = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi)
+    _, gradient = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi)
     for k in range(NUM_RULES):
         step = np.zeros(NUM_RULES)
         step[k] = 1e-5
-        rise = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi + step)[0]
-        fall = kernels.loss_and_gradient(*problem.examples, problem.stands_for, psi - step)[0]
+        rise = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi + step)[0]
+        fall = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi - step)[0]
         assert gradient[k] == pytest.approx((rise - fall) / 2e-5, abs=1e-4)
+
+
+@many
+@given(problem=problems(), by_value=st.lists(st.booleans(), min_size=NUM_RULES, max_size=NUM_RULES))
+def test_answers_reached(problem, by_value):
+    for multiplicity in (problem.multiplicity, np.arange(1, len(problem) + 1, dtype=np.float32), NO_VALUES):
+        told = *problem.examples, multiplicity, np.array(by_value)
+        found, expected = kernels.answers_reached(*told), reference.answers_reached(*told)
+        for mine, theirs in zip(found, expected, strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-9)
 
 
 @many
@@ -70,16 +85,16 @@ def test_sampled_candidates(problem, psi, most, seed):
     luck = np.random.default_rng(seed).random(len(problem))
     psi = np.round(psi)  # ties
     args = (*problem.examples, psi, luck, most)
-    stands_for = kernels.sampled_candidates(*args)
-    np.testing.assert_array_equal(stands_for, reference.sampled_candidates(*args))
-    held, column = np.flatnonzero(stands_for), np.array([1, -1, 0, 2], np.int32)
+    multiplicity = kernels.sampled_candidates(*args)
+    np.testing.assert_array_equal(multiplicity, reference.sampled_candidates(*args))
+    held, column = np.flatnonzero(multiplicity), np.array([1, -1, 0, 2], np.int32)
     for found, expected in zip(
-        kernels.held_results(*problem.examples[1:4], held, column),
-        reference.held_results(*problem.examples[1:4], held, column),
+        ops.held_results(*problem.examples[1:4], held, column),
+        plain_ops.held_results(*problem.examples[1:4], held, column),
         strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
-    args = (*problem.examples, stands_for + np.float32(0.5), psi)
+    args = (*problem.examples, multiplicity + np.float32(0.5), psi)
     (loss, gradient), (expected_loss, expected_gradient) = (
         kernels.loss_and_gradient(*args),
         reference.loss_and_gradient(*args),
@@ -93,10 +108,10 @@ def test_sampled_candidates(problem, psi, most, seed):
 def test_equal_candidates_are_merged_at_the_same_loss(problem, psi, number):
     query_ptr, candidate_ptr, rule, value, label = problem.examples
     value = np.round(value)  # so that some are equal
-    stands_for = np.random.default_rng(number).integers(0, 3, len(problem)).astype(np.float32)
+    multiplicity = np.random.default_rng(number).integers(0, 3, len(problem)).astype(np.float32)
     args = query_ptr, candidate_ptr, rule, value, label
-    found = kernels.merged(*args, stands_for)
-    np.testing.assert_array_equal(found, reference.merged(*args, stands_for))
-    before, after = (kernels.loss_and_gradient(*args, many, psi) for many in (stands_for + 0, found))
+    found = kernels.merged(*args, multiplicity)
+    np.testing.assert_array_equal(found, reference.merged(*args, multiplicity))
+    before, after = (kernels.loss_and_gradient(*args, many, psi) for many in (multiplicity + 0, found))
     np.testing.assert_allclose(before[0], after[0], atol=1e-9)
     np.testing.assert_allclose(before[1], after[1], atol=1e-9)

@@ -150,5 +150,5 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise ClusterError("Ray is not installed; `pip install 'rnnlogic[ray]'` brings it") from None
+        raise ClusterError("Ray is not installed; `pip install '.[ray]'` in the clone brings it") from None
     return ray

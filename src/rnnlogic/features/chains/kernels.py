@@ -5,6 +5,10 @@ batch, so the rows of one relation stay in cache. A query's own fact (head, rela
 in both directions; a hidden tail of -1 hides nothing. A hidden tail below -1 stands for the tail -2 - hidden:
 then no step leads directly from the head to that tail, or back, by any relation.
 
+Simple paths are counted as walks that use no loop, never come back to the head, and never step straight back
+to the entity before. Up to three steps these are exactly the paths that visit no entity twice. Longer ones
+may meet an entity again, other than the head, after three steps or more.
+
 Inner loops have unsigned places: signed ones are each checked for being counted from the end of an array.
 """
 
@@ -67,12 +71,21 @@ def room(entities: Any, counts: Any, used: int, need: int) -> Any:
 
 
 @compiled
+def _has_edge(graph: GraphArrays, relation: int, head: int, tail: int) -> bool:
+    """Whether the graph has this edge."""
+    lo, end = edges_of(graph, relation, head)
+    place = lo + np.searchsorted(graph.tails[lo:end], tail)
+    return bool(place < end and graph.tails[place] == tail)
+
+
+@compiled
 def _step(
     graph: GraphArrays,
     step: int,
     hidden_from: int,
     hidden_to: int,
     both_ways: bool,
+    is_simple: bool,
     stack: NDArray[np.int32],
     stack_count: NDArray[Any],
     lo: int,
@@ -80,23 +93,11 @@ def _step(
     start: int,
     sums: NDArray[Any],
 ) -> int:
-    """Walk one step from the entities stack[lo:hi] and write what is reached to stack[start:end]; return end.
+    """Walk one step from the entities stack[lo:hi] and list what is reached in stack[start:end]; return end.
 
-    `sums` has one entry per entity, all zero before and after.
+    Adds the walks to `sums` [E], which is zero before. A simple path uses no loop.
     """
     end = start
-    if hi - lo == 1:  # no two walks can meet
-        entity = stack[lo]
-        first, last = edges_of(graph, step, entity)
-        count = stack_count[lo]
-        for edge in range(np.uint64(first), np.uint64(last)):
-            tail = graph.tails[edge]
-            stack[np.uint64(end)], stack_count[np.uint64(end)] = tail, count
-            is_hidden = (entity == hidden_from and tail == hidden_to) or (
-                both_ways and entity == hidden_to and tail == hidden_from
-            )
-            end += not is_hidden
-        return end
     tails, direct = graph.tails, graph.direct
     for i in range(np.uint64(lo), np.uint64(hi)):
         entity, count = stack[i], stack_count[i]
@@ -105,21 +106,198 @@ def _step(
             first, last = np.int64(row[np.uint32(entity)]), np.int64(row[np.uint32(entity + 1)])
         else:
             first, last = edges_of(graph, step, entity)
+        loop = entity if is_simple else np.int32(-1)
         for edge in range(np.uint64(first), np.uint64(last)):
             tail = tails[edge]
             if entity == hidden_from and tail == hidden_to:
                 continue
             if both_ways and entity == hidden_to and tail == hidden_from:
                 continue
+            if tail == loop:
+                continue
             before = sums[np.uint32(tail)]
             stack[np.uint64(end)] = tail
             end += before == 0
             sums[np.uint32(tail)] = before + count
-    for i in range(np.uint64(start), np.uint64(end)):
-        place = np.uint32(stack[i])
-        stack_count[i] = sums[place]
-        sums[place] = 0
     return end
+
+
+@compiled
+def _step_from_one(
+    graph: GraphArrays,
+    step: int,
+    hidden_from: int,
+    hidden_to: int,
+    both_ways: bool,
+    head: int,
+    before: int,
+    stack: NDArray[np.int32],
+    stack_count: NDArray[Any],
+    lo: int,
+    start: int,
+) -> int:
+    """The same from one entity, where no two walks can meet: also writes the counts.
+
+    For a simple path, `head` and the entity `before`, from which all walks came, are not entered; for a walk
+    both are -1.
+    """
+    entity, count, end = stack[lo], stack_count[lo], start
+    first, last = edges_of(graph, step, entity)
+    loop = entity if head >= 0 else np.int32(-1)
+    for edge in range(np.uint64(first), np.uint64(last)):
+        tail = graph.tails[edge]
+        stack[np.uint64(end)], stack_count[np.uint64(end)] = tail, count
+        is_hidden = (entity == hidden_from and tail == hidden_to) or (
+            both_ways and entity == hidden_to and tail == hidden_from
+        )
+        end += not is_hidden and tail != head and tail != loop and tail != before
+    return end
+
+
+@compiled
+def _collect(
+    stack: NDArray[np.int32],
+    stack_count: NDArray[Any],
+    start: int,
+    end: int,
+    head: int,
+    sums: NDArray[Any],
+) -> int:
+    """Move counts of stack[start:end] out of `sums`, without `head` and entities of count 0; return end."""
+    kept = start
+    for i in range(np.uint64(start), np.uint64(end)):
+        entity = stack[i]
+        count = sums[np.uint32(entity)]
+        sums[np.uint32(entity)] = 0
+        stack[np.uint64(kept)], stack_count[np.uint64(kept)] = entity, count
+        kept += count != 0 and entity != head
+    return kept
+
+
+@compiled
+def _returns(graph: GraphArrays, there: int, here: int, entity: int) -> int:
+    """Other entities that both relations lead to from an entity."""
+    first, last = edges_of(graph, there, entity)
+    if first == last:
+        return 0
+    if there == here:
+        return int(last - first) - _has_edge(graph, there, entity, entity)
+    other, end = edges_of(graph, here, entity)
+    if last - first > end - other:
+        first, last, other, end = other, end, first, last
+    found = 0
+    for edge in range(first, last):
+        tail = graph.tails[edge]
+        if end - other > 16:
+            other += np.searchsorted(graph.tails[other:end], tail)
+        while other < end and graph.tails[other] < tail:
+            other += 1
+        if other == end:
+            break
+        found += graph.tails[other] == tail and tail != entity
+    return found
+
+
+@compiled
+def take_back(
+    graph: GraphArrays,
+    node: int,
+    there: int,
+    back: int,
+    head: int,
+    stack: NDArray[np.int32],
+    stack_count: NDArray[Any],
+    lo: int,
+    hi: int,
+    sums: NDArray[Any],
+    memory: NDArray[np.int64],
+) -> None:
+    """Subtract the walks of three steps whose last two go from an entity of stack[lo:hi] and straight back.
+
+    Walks by way of the head are not among them. `memory` [E] keeps what was counted for the same node of the
+    trie: the queries of a batch have much in common.
+    """
+    relations = len(graph.relation_rows) - 1
+    here, from_head = (back + relations // 2) % relations, (there + relations // 2) % relations
+    first, last = edges_of(graph, back, head)
+    mark = np.int64(node) << 32
+    for i in range(np.uint64(lo), np.uint64(hi)):
+        entity = stack[i]
+        if sums[np.uint32(entity)] == 0:
+            continue
+        known = memory[np.uint32(entity)] - mark
+        if known < 0:
+            known = np.int64(_returns(graph, there, here, entity))
+            memory[np.uint32(entity)] = mark + known
+        if known > 0:
+            if first < last and _has_edge(graph, back, head, entity):
+                known -= here == there or _has_edge(graph, from_head, head, entity)
+            sums[np.uint32(entity)] -= stack_count[i] * known
+
+
+@compiled
+def give_back(
+    graph: GraphArrays,
+    path: NDArray[np.int32],
+    turns: NDArray[np.bool_],
+    depth: int,
+    head: int,
+    stack: NDArray[np.int32],
+    stack_count: NDArray[Any],
+    span: NDArray[np.int64],
+    q: int,
+    sums: NDArray[Any],
+    counts: NDArray[Any],
+) -> None:
+    """Add to `sums` the walks along `path` that `take_back` subtracts though they are not there.
+
+    These stepped straight back before: from u to v and u, and then to v. `counts` [levels, E] is zero before
+    and after; `turns` [levels] says where a step may lead straight back.
+    """
+    relations = len(graph.relation_rows) - 1
+    here = (path[depth] + relations // 2) % relations
+    lowest = depth - 3
+    while lowest > 1 and turns[lowest + 1]:
+        lowest -= 1
+    lo, hi = span[depth - 3, q], span[depth - 3, q + 1]
+    for level in range(lowest, depth - 2):
+        for i in range(span[level, q], span[level, q + 1]):
+            counts[level, stack[i]] = stack_count[i]
+    for i in range(span[depth - 2, q], span[depth - 2, q + 1]):
+        v = stack[i]
+        if sums[v] == 0:
+            continue
+        first, last = edges_of(graph, path[depth - 1], v)
+        is_short = last - first <= hi - lo
+        for k in range(first if is_short else lo, last if is_short else hi):
+            u = graph.tails[k] if is_short else stack[k]
+            is_other = u != v and u != head and counts[depth - 3, u] != 0
+            if not is_other or not (is_short or _has_edge(graph, path[depth - 1], v, u)):
+                continue
+            if _has_edge(graph, path[depth - 2], u, v) and _has_edge(graph, here, v, u):
+                sums[v] += _last_steps(graph, path, depth - 2, u, v, counts)
+    for level in range(lowest, depth - 2):
+        for i in range(span[level, q], span[level, q + 1]):
+            counts[level, stack[i]] = 0
+
+
+@compiled
+def _last_steps(
+    graph: GraphArrays, path: NDArray[np.int32], length: int, source: int, target: int, counts: NDArray[Any]
+) -> Any:
+    """Walks of so many steps whose last step leads from source to target.
+
+    These are all that lead to the source, except those that came there from the target.
+    """
+    total = counts[length - 1, source]
+    is_added = False
+    for level in range(length - 2, 0, -1):
+        if not _has_edge(graph, path[level + 1], target, source):
+            break
+        source, target = target, source
+        total += counts[level, source] if is_added else -counts[level, source]
+        is_added = not is_added
+    return total
 
 
 @compiled
@@ -132,8 +310,10 @@ def ground_counts(
     inverse: int,
     sums: NDArray[Any],
     limit: int,
+    is_simple: bool,
+    may_turn: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
-    """Walk counts of every body of the trie from every query head.
+    """Counts of the simple paths, or of all walks, along every body of the trie from every query head.
 
     Returns entity [n], count [n] (of the dtype of `sums`, a zero array [E]) and ptr [bodies * queries + 1]:
     body k reaches from query q the entities entity[ptr[i] : ptr[i + 1]] with i = k * queries + q, in order of
@@ -149,19 +329,39 @@ def ground_counts(
     ptr = np.zeros(len(trie.body) * queries + 1, np.int64)
     stack[:queries], stack_count[:queries] = heads, 1
     span[0] = np.arange(queries + 1)
+    path, turns = np.zeros(levels, np.int32), np.zeros(levels, np.bool_)  # the steps to the current node
+    counts = np.zeros((levels if levels > 4 and may_turn.any() else 0, len(sums)), sums.dtype)
+    memory = np.full(len(sums) if may_turn.any() else 0, -1, np.int64)
     node = 0
     while node < len(trie.depth):
         depth, step, ends = trie.depth[node], trie.relation[node], trie.ends[node]
         if depth > 0:
+            path[depth], turns[depth] = step, may_turn[node]
             place = span[depth - 1, queries]
             for q in range(queries):
                 span[depth, q] = place
                 lo, hi = span[depth - 1, q], span[depth - 1, q + 1]
                 if lo < hi:
-                    hidden_from, hidden_to = hidden_edge(step, relation, inverse, heads[q], hidden[q])
                     stack, stack_count = room(stack, stack_count, place, slack)
-                    edge = hidden_from, hidden_to, hidden[q] < -1
-                    place = _step(graph, step, *edge, stack, stack_count, lo, hi, place, sums)
+                    edge = *hidden_edge(step, relation, inverse, heads[q], hidden[q]), hidden[q] < -1
+                    head, came_from = heads[q] if is_simple else -1, -1
+                    sources = 0  # entities two steps before, to which a path must not go straight back
+                    if may_turn[node]:
+                        sources = span[depth - 2, q + 1] - span[depth - 2, q]
+                        came_from = int(stack[span[depth - 2, q]])
+                    if hi - lo == 1 and sources < 2:
+                        place = _step_from_one(
+                            graph, step, *edge, head, came_from, stack, stack_count, lo, place
+                        )
+                        continue
+                    end = _step(graph, step, *edge, is_simple, stack, stack_count, lo, hi, place, sums)
+                    if sources and depth > 3 and turns[depth - 1]:
+                        give_back(graph, path, turns, depth, head, stack, stack_count, span, q, sums, counts)
+                    if sources:
+                        before = span[depth - 2, q], span[depth - 2, q + 1]
+                        there_and_back = node, path[depth - 1], step
+                        take_back(graph, *there_and_back, head, stack, stack_count, *before, sums, memory)
+                    place = _collect(stack, stack_count, place, end, head, sums)
             span[depth, queries] = place
         first, last = span[depth, 0], span[depth, queries]
         if ends >= 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,16 +54,19 @@ def paths(
     limit: int | None = 10,
     hidden: Fact | None = None,
 ) -> PathList:
-    """Walks from head to tail along a rule's body, without the fact `hidden` in either direction.
+    """Paths from head to tail along a rule's body, without the fact `hidden` in either direction.
 
-    Of a rule with constants these are the facts that make its body true, which counts as one walk.
+    Which walks are paths is up to the graph (`path_kind`). Of a rule with constants these are the facts
+    that make its body true, which counts as one path.
     """
     if isinstance(rule, Constant):
         return _facts_behind(graph, head, rule, tail, limit, hidden)
     body = _body_of(rule)
     layers = _walk_layers(graph, head, body, tail, hidden)
-    found = (Path(entities, body) for entities in _walks(layers))
-    return PathList(_count(layers), tuple(islice(found, limit)))
+    is_simple = graph.path_kind == "simple"
+    found = (Path(entities, body) for entities in _walks(layers, is_simple))
+    total = _count_simple(layers) if is_simple else _count(layers)
+    return PathList(total, tuple(islice(found, limit)))
 
 
 def _body_of(rule: Chain | Feature | Sequence[int]) -> tuple[int, ...]:
@@ -179,18 +182,42 @@ def _count(layers: list[_Layer]) -> int:
     return int(onward.sum())
 
 
-def _walks(layers: list[_Layer]) -> Iterator[tuple[int, ...]]:
-    """The entities of every walk, depth first in the order of entity ids, generated lazily."""
+def _count_simple(layers: list[_Layer]) -> int:
+    """Number of simple paths through all layers: over each edge go those that do not come from its end.
 
-    def onward(depth: int, position: int) -> Iterator[tuple[int, ...]]:
-        layer = layers[depth]
-        here = (int(layer.entities[position]),)
-        if depth == len(layers) - 1:
-            yield here
+    As in the kernels, a path is simple if it comes back neither to X nor to one of its last two entities.
+    """
+    arrived: NDArray[Any] = np.ones(len(layers[0].entities), np.int64)
+    before: dict[tuple[int, int], Any] = {}
+    for layer, following in pairwise(layers):
+        if not len(layer.target):
+            return 0
+        sources = np.repeat(np.arange(len(layer.entities)), np.diff(layer.first_edge))
+        if int(arrived.max()) * len(sources) >= INT64_LIMIT:
+            arrived = arrived.astype(object)
+        start, end = layer.entities[sources], following.entities[layer.target]
+        edges = list(zip(start.tolist(), end.tolist(), strict=True))
+        turning = np.array([before.get((b, a), 0) for a, b in edges], arrived.dtype)
+        is_new = (end != start) & (end != layers[0].entities[0])
+        over = np.where(is_new, arrived[sources] - turning, 0)
+        before = dict(zip(edges, over.tolist(), strict=True))
+        arrived = np.zeros(len(following.entities), arrived.dtype)
+        np.add.at(arrived, layer.target, over)
+    return int(arrived.sum())
+
+
+def _walks(layers: list[_Layer], is_simple: bool) -> Iterator[tuple[int, ...]]:
+    """The entities of every walk or simple path, depth first in the order of entity ids, generated lazily."""
+
+    def onward(path: tuple[int, ...], position: int) -> Iterator[tuple[int, ...]]:
+        if len(path) == len(layers):
+            yield path
             return
+        layer, following = layers[len(path) - 1 : len(path) + 1]
         for target in layer.target[layer.first_edge[position] : layer.first_edge[position + 1]]:
-            for rest in onward(depth + 1, target):
-                yield here + rest
+            entity = int(following.entities[target])
+            if not is_simple or (entity != path[0] and entity not in path[-2:]):
+                yield from onward((*path, entity), target)
 
     if len(layers[0].entities):
-        yield from onward(0, 0)
+        yield from onward((int(layers[0].entities[0]),), 0)

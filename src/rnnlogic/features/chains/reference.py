@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,16 @@ def ground_counts(
     inverse: int,
     sums: NDArray[Any],
     limit: int,
+    is_simple: bool,
+    may_turn: NDArray[np.bool_],  # noqa: ARG001 - spares the kernel work
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
-    """Walk counts of every body of the trie from every query head."""
-    cells = []  # per body, per query: entity -> number of walks
+    """Counts of the simple paths, or of all walks, along every body of the trie from every query head."""
+    count_paths = simple_counts if is_simple else walk_counts
+    cells = []  # per body, per query: entity -> number of paths
     for body in bodies_of(trie):
         for head, tail in zip(heads.tolist(), hidden.tolist(), strict=True):
             own_fact = hidden_facts(graph, head, relation, inverse, tail)
-            cells.append(walk_counts(graph, head, body, own_fact))
+            cells.append(count_paths(graph, head, body, own_fact))
     ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
     if ptr[-1] > limit and len(heads) > 1:
         return np.empty(0, np.int32), np.empty(0, sums.dtype), ptr[:0]
@@ -50,6 +54,36 @@ def walk_counts(
                     following[tail] = following.get(tail, 0) + count
         reached = following
     return reached
+
+
+def simple_counts(
+    graph: GraphArrays, head: int, body: tuple[int, ...], own_fact: set[tuple[int, int, int]]
+) -> dict[int, int]:
+    """The same for simple paths, each written out; in the order in which the kernel reaches their ends."""
+    found: list[tuple[int, ...]] = [(head,)]
+    reached = {head: 1}
+    for relation in body:
+        edges = {
+            (entity, tail)
+            for entity in reached
+            for tail in tails_of(graph, relation, entity)
+            if (entity, relation, tail) not in own_fact
+        }
+        found = [
+            (*path, tail) for path in found for e, tail in edges if e == path[-1] and may_go_on(path, tail)
+        ]
+        number = Counter(path[-1] for path in found)
+        in_order = [tail for entity in reached for e, tail in sorted(edges) if e == entity and tail != entity]
+        reached = {tail: number[tail] for tail in dict.fromkeys(in_order) if number[tail]}
+    return reached
+
+
+def may_go_on(path: tuple[int, ...], tail: int) -> bool:
+    """Whether a simple path may take a step to an entity: it is new, as far as the last steps tell.
+
+    Of the first three steps that is the whole path.
+    """
+    return tail != path[0] and tail not in path[-2:]
 
 
 def hidden_facts(

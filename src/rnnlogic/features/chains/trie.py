@@ -7,6 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.data.graph import Graph
+
 
 class Trie(NamedTuple):
     """Bodies in depth-first preorder; node 0 is the root (the empty body).
@@ -39,6 +41,24 @@ def build_trie(steps: NDArray[np.int32]) -> Trie:
     ends[last] = np.arange(len(rows))
     relation = np.append(-1, rows[row, position]).astype(np.int32)
     return Trie(relation, depth, _subtree_ends(depth), ends, order.astype(np.int64))
+
+
+def turning_steps(trie: Trie, graph: Graph) -> NDArray[np.bool_]:
+    """At which nodes [nodes] a simple path could step straight back; none if walks are counted.
+
+    From x to y and back to x: then the step before and the inverse of the step both join x to y. The first
+    two steps could only step back to the head, which simple paths never enter again.
+    """
+    is_deep = trie.depth > 2
+    if graph.path_kind == "walks" or not is_deep.any():
+        return np.zeros(len(trie.depth), np.bool_)
+    last = np.zeros((int(trie.depth.max()) + 1, len(trie.depth)), np.int64)  # latest node of each depth
+    for depth in range(len(last)):
+        last[depth] = np.maximum.accumulate(np.where(trie.depth == depth, np.arange(len(trie.depth)), 0))
+    parent = last[np.maximum(trie.depth - 1, 0), np.arange(len(trie.depth))]
+    relations = 2 * graph.num_relations
+    back = (trie.relation.astype(np.int64) + graph.num_relations) % relations
+    return is_deep & np.isin(trie.relation[parent].astype(np.int64) * relations + back, graph.linked_alike)
 
 
 def _shared_prefixes(rows: NDArray[np.int32], length: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -11,14 +11,18 @@ from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick, no_tick
+from rnnlogic.features.aggregates import folds_of
 from rnnlogic.features.ground import Grounder
-from rnnlogic.fit.compact.fit import NONE, Fit, Sparse, first_rules, shrink
+from rnnlogic.fit.compact.aggregates import reasons as reasons_of
+from rnnlogic.fit.compact.aggregates import with_aggregates
+from rnnlogic.fit.compact.fit import Fit, Sparse, first_rules, shrink
 from rnnlogic.fit.compact.ground import grounded_heads, reach_hashes
 from rnnlogic.fit.compact.levels import Level, chosen_level, frontier, full_level, model_at
+from rnnlogic.fit.compact.named import named_rules, naming
 from rnnlogic.fit.compact.questions import imitation, questions, without_twins
-from rnnlogic.fit.compact.surest import surest_of
 from rnnlogic.fit.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.fit.compact.validation import judged
+from rnnlogic.predictors.loglinear.signs import Signs, clipped
 from rnnlogic.statistics.statistics import rule_statistics
 
 FEATURES = 0.5  # what counts as the confidence of features
@@ -34,6 +38,13 @@ def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
     confidence = np.where(teacher.rules.are_features[ids], FEATURES, teacher.confidence[ids])
     cost: Floats = 0.1 / (confidence + 0.05) * (1 + teacher.settings.length_cost * longer)
     return cost
+
+
+def signs_for(teacher: Teacher, ids: Ids) -> Signs:
+    """The signs of the weights of some rules."""
+    if teacher.settings.signs == "nonnegative":
+        return np.ones(len(ids), np.int8)
+    return teacher.signs[ids]
 
 
 def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]:
@@ -77,9 +88,7 @@ def unlike_others(
 
 def only_pinned(teacher: Teacher, ids: Ids) -> list[Model]:
     """The path of a relation without training facts: nothing but pinned rules, with the weights they have."""
-    weights = teacher.weights[ids]
-    if teacher.settings.signs == "nonnegative":
-        weights = np.maximum(weights, 0.0)
+    weights = clipped(teacher.weights[ids], signs_for(teacher, ids))
     return [Model(ids, weights, 0.0)] if len(ids) else []
 
 
@@ -87,7 +96,7 @@ def unchanged(teacher: Teacher, ids: Ids) -> list[Model]:
     """The rules that may be kept, with the full model's weights: where they are few, a path starts there."""
     weights = teacher.weights[ids]
     is_too_many = len(ids) > teacher.settings.first
-    is_against = teacher.settings.signs == "nonnegative" and bool((weights < 0).any())
+    is_against = bool((weights * signs_for(teacher, ids) < 0).any())
     return [] if is_too_many or is_against or not len(ids) else [Model(ids, weights, 0.0)]
 
 
@@ -96,7 +105,8 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     teacher, grounder, chains = shared
     settings = teacher.settings
     ids = teacher.rules.by_head(relation)
-    is_pinned, surest = teacher.pinned[ids], surest_of(teacher.rules, ids)
+    is_pinned, folds = teacher.pinned[ids], folds_of(teacher.rules, ids)
+    aggregates = [fold.place for fold in folds]
     if not len(ids) or not len(teacher.graph.edges(relation)[0]):
         return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))
     heads, hidden, asked = questions(teacher, relation)
@@ -104,37 +114,36 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
     is_hidden = bool((hidden >= 0).any())
     is_new = unlike_others(teacher, chains, relation, grounded, is_hidden)
-    if surest is not None:  # it is what others make it, so it joins a model once these are chosen
-        is_new[surest.place] = is_pinned[surest.place] = False
+    is_new[aggregates] = is_pinned[aggregates] = False  # they join a model once its rules are chosen
     problem = imitation(teacher, asked, grounded)
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
     pinned = np.flatnonzero(is_pinned)
     penalty = settings.refit_sparsity * np.where(is_pinned, 0.0, rule_costs(teacher, ids))
-    limits = settings.signs == "nonnegative", settings.steps, pinned
-    fit = Fit(settings.weight_decay, *limits, penalty, settings.focus)
+    fit = Fit(settings.weight_decay, settings.steps, pinned, penalty, signs_for(teacher, ids))
     weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
     allowed = is_new & ((teacher.support[ids] > 0) | teacher.rules.are_features[ids])
     first = np.flatnonzero(weights)
     allowed[first] = with_support(teacher, relation, ids[first])
     weights[~allowed] = 0.0
     few = allowed | is_pinned
-    if surest is not None:
-        few[surest.place] = True
-    models, spare = unchanged(teacher, ids[few]), int(surest is not None)
+    few[aggregates] = True
+    models = unchanged(teacher, ids[few])
     places = np.flatnonzero(allowed)
-    reasons = NONE
-    if surest is not None:
-        reasons = surest.reasons(problem, places, float(teacher.weights[ids[surest.place]]))
+    reasons = named = named_rules(problem.columns, problem.target, *naming(teacher, ids, places))
+    for fold in folds:
+        more = reasons_of(fold, problem, places, float(teacher.weights[ids[fold.place]]))
+        reasons = np.append(reasons, more[~np.isin(more, reasons)])
     size = np.sqrt(len(teacher.graph.edges(relation)[0]))
-    for active, now, saved in shrink(problem, weights, places, settings, fit, spare, reasons):
+    for active, now, saved in shrink(problem, weights, places, settings, fit, len(folds), reasons):
         is_other = ~np.isin(active, reasons)  # reasons are not there for what they save
         saved = saved[is_other] if is_other.any() else saved
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
         price = max(float(size) * cheapest, models[-1].price if models else 0.0)
         model = Sparse(active, now)
-        if surest is not None and (settings.rules is None or len(active) < settings.rules):
-            model = surest.joined(problem, model, fit)
-        models.append(Model(ids[model.active], model.weights, price))
+        if folds and (settings.rules is None or len(active) + len(folds) <= settings.rules):
+            model = with_aggregates(folds, problem, model, fit, named)
+        is_readable = bool(np.isin(named, model.active).all())
+        models.append(Model(ids[model.active], model.weights, price, is_readable))
     is_all = not is_hidden and teacher.graph.num_entities <= settings.candidates_per_query
     return judged(teacher, grounder, relation, models, grounded if is_all else None)
 

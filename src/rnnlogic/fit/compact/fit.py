@@ -1,4 +1,4 @@
-"""Weights of few rules: sparse ones first, then fewer and fewer, each time fitted anew."""
+"""Weights of few rules: sparse ones first, then fewer and fewer, fitted again each time."""
 
 from __future__ import annotations
 
@@ -19,25 +19,24 @@ from rnnlogic.fit.compact.solving.kernels import (
     restricted,
 )
 from rnnlogic.fit.compact.types import Columns, Floats, Ids, Imitation
+from rnnlogic.predictors.loglinear.signs import Signs, clipped
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
-STEEP = 4  # so many times the rules that are looked for get a closer look
-LEAST_REACH = 1e-3  # share of the answers below which rules count as alike in what they reach
+STEEP = 4  # candidates for a closer look, as a multiple of the rules that are looked for
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
 NONE: Ids = np.empty(0, np.int64)
-FEW = 16  # up to so many rules others may come in at every stop, not only at these levels
+FEW = 16  # models of up to 16 rules are improved at every stop, not only at these levels: they take no time
 
 
 class Fit(NamedTuple):
     """How weights are fitted: penalties and limits."""
 
     weight_decay: float
-    nonnegative: bool
     steps: int
     pinned: Ids  # never dropped
     penalty: Floats  # [k] on the size of each weight, once rules are dropped
-    focus: float = 0.0  # what a rule saves counts less, the more it reaches of what the teacher answers
+    signs: Signs  # [k] of the weights
 
 
 class Sparse(NamedTuple):
@@ -53,30 +52,36 @@ def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Fl
     scores = problem.rest.copy()
     add_scores(*problem.columns, active, weights, scores)
     upstream = np.empty(len(scores))
-    loss = cross_entropy(problem.query_ptr, problem.target, problem.stands_for, scores, upstream)
+    loss = cross_entropy(problem.query_ptr, problem.target, problem.multiplicity, scores, upstream)
     return loss, upstream
 
 
 def of_columns(problem: Imitation, active: Ids) -> Imitation:
     """The problem for some of its rules only; candidates that none of them reaches count as one."""
-    told = problem.query_ptr, problem.target, problem.stands_for, problem.rest
+    told = problem.query_ptr, problem.target, problem.multiplicity, problem.rest
     found = restricted(*told, *problem.columns, active, not problem.rest.any())
     return Imitation(*found[:4], Columns(*found[4:]))
 
 
-def fitted(problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit: Fit) -> Floats:
-    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2."""
+def fitted(
+    problem: Imitation, active: Ids, start: Floats, penalty: Floats, fit: Fit, signs: Signs | None = None
+) -> Floats:
+    """Weights [active] that minimise loss + sum penalty * |weight| + weight_decay / 2 * |weights|^2.
+
+    Their `signs` [active] are those of the fit if not given.
+    """
     if not len(active):
         return start
     check_time()
     small, everything = of_columns(problem, active), np.arange(len(active))
-    begin = np.maximum(start, 0.0) if fit.nonnegative else start
+    signs = fit.signs[active] if signs is None else signs
+    begin = clipped(start, signs)
     _, upstream = loss_of(small, everything, begin)
     scale = 1.0 / (second_derivatives(small, everything, upstream) + max(fit.weight_decay, 1e-6))
     tolerance = FINE_FTOL if problem.rest.any() else FTOL
-    told = small.query_ptr, small.target, small.stands_for, small.rest
+    told = small.query_ptr, small.target, small.multiplicity, small.rest
     weights, _ = minimised(
-        *told, *small.columns, begin, penalty, scale, fit.weight_decay, fit.nonnegative, fit.steps, tolerance
+        *told, *small.columns, begin, penalty, scale, signs, fit.weight_decay, fit.steps, tolerance
     )
     return weights
 
@@ -91,7 +96,7 @@ def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit,
         active = np.flatnonzero(weights)
         _, upstream = loss_of(problem, active, weights[active])
         slope = -column_sums(*problem.columns, everything, upstream)
-        gain = (slope if fit.nonnegative else np.abs(slope)) / penalty
+        gain = _towards(slope, fit.signs) / penalty
         gain[active] = 0.0
         entering = np.flatnonzero(gain > 1.02)
         if not len(entering):
@@ -100,6 +105,11 @@ def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit,
         active = np.union1d(active, entering)
         weights[active] = fitted(problem, active, weights[active], penalty[active], fit)
     return weights
+
+
+def _towards(slope: Floats, signs: Signs) -> Floats:
+    """How fast the loss falls with each weight on the sides of zero where it may be."""
+    return np.where(signs == 0, np.abs(slope), signs * slope)
 
 
 def first_rules(problem: Imitation, cost: Floats, settings: CompactSettings, fit: Fit) -> Floats:
@@ -135,7 +145,7 @@ def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit:
     """
     _, upstream = loss_of(problem, *model)
     slope = -column_sums(*problem.columns, allowed, upstream)
-    slope = np.maximum((slope if fit.nonnegative else np.abs(slope)) - fit.penalty[allowed], 0.0)
+    slope = np.maximum(_towards(slope, fit.signs[allowed]) - fit.penalty[allowed], 0.0)
     slope[np.isin(allowed, model.active)] = 0.0
     steep = np.argsort(-slope, kind="stable")[: STEEP * number]
     steep = np.sort(steep[slope[steep] > 0])
@@ -145,15 +155,12 @@ def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit:
 
 
 def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
-    """The `size` rules that save most and all pinned ones, fitted anew."""
+    """The `size` rules that save most and all pinned ones, fitted again."""
     active, weights = model
     is_pinned = np.isin(active, fit.pinned)
     size = max(size, int(is_pinned.sum()))
     if len(active) > size:
-        worth = saved_loss(problem, active, weights)
-        if fit.focus:
-            worth /= (column_sums(*problem.columns, active, problem.target) + LEAST_REACH) ** fit.focus
-        saved = np.where(is_pinned, np.inf, worth)
+        saved = np.where(is_pinned, np.inf, saved_loss(problem, active, weights))
         best = np.sort(np.argsort(-saved, kind="stable")[:size])
         active, weights = active[best], weights[best]
     weights = fitted(problem, active, weights, fit.penalty[active], fit)
@@ -206,7 +213,7 @@ class Pool(NamedTuple):
 def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit) -> Pool:
     """The rules that were seen so far and as many others that promise most."""
     names = np.union1d(seen, promising(problem, model, allowed, max(len(seen), 100), fit))
-    smaller = fit._replace(penalty=fit.penalty[names])
+    smaller = fit._replace(penalty=fit.penalty[names], signs=fit.signs[names])
     return Pool(names, of_columns(problem, names), smaller, np.flatnonzero(np.isin(names, allowed)))
 
 
@@ -227,7 +234,8 @@ def shrink(
     model = Sparse(seen, weights[seen])
     pool = Pool(np.arange(len(weights)), problem, fit, allowed)
     is_pooled = False
-    levels = LEVELS if settings.rules is None else (*LEVELS, settings.rules)
+    needed = len(np.union1d(fit.pinned, reasons))  # the smallest model that keeps all reasons
+    levels = (*LEVELS, needed + spare, *(() if settings.rules is None else (settings.rules,)))
     wanted = [max(size - spare, 1) for size in levels]
     for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
         pinned = np.union1d(fit.pinned, reasons[: max(size - len(fit.pinned), 0)])

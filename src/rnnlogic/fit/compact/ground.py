@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
+from rnnlogic.features.ops.kernels import held_results
 from rnnlogic.features.table import Candidates
 from rnnlogic.fit.compact.kernels import (
     add_hashes,
     by_column,
-    hold_results,
     sample_candidates,
     score_results,
 )
 from rnnlogic.fit.compact.types import Columns, Floats, Grounded, Ids, Teacher
+
+VALUE = 1 << 62  # a bit that tells the value of a feature from every number of paths
 
 
 def grounded_heads(
@@ -61,7 +63,7 @@ class _Part(NamedTuple):
     entity: NDArray[np.int32]  # [c]
     score: Floats  # [c]
     rest: Floats  # [c] the part of the score that no rule adds
-    stands_for: Floats  # [c]
+    multiplicity: Floats  # [c]
     size: NDArray[np.int64]  # [c] rules looked at that reach the candidate
     rule: NDArray[np.int32]  # [n] place among the rules looked at
     value: NDArray[np.float32]  # [n]
@@ -88,8 +90,9 @@ def _part(
     score_results(found.candidate_ptr, found.rule, value, teacher.weights[found.ids], score)
     many = np.ones(len(found)) if most is None else _sampled(found, teacher, hidden, score, most)
     held = np.flatnonzero(many)
-    results = hold_results(found.candidate_ptr, found.rule, value, place, held)
-    return _Part(found.query[held], found.entity[held], score[held], rest[held], many[held], *results)
+    ptr, rule, kept = held_results(found.candidate_ptr, found.rule, value, held, place)
+    columns = found.query[held], found.entity[held], score[held], rest[held], many[held]
+    return _Part(*columns, np.diff(ptr), rule, kept)
 
 
 def _sampled(
@@ -126,9 +129,10 @@ def reach_hashes(
 def _counts(found: Candidates, teacher: Teacher) -> Ids:
     """Walks [n], as far as the feature tells them apart."""
     is_binary, count = teacher.values.feature == "binary", found.count
-    if count.dtype.kind == "f":  # with features, whose values are fractions: negative, unlike any count
-        whole = np.ones(len(count)) if is_binary else count
-        return np.where(found.counts_paths[found.rule], whole, count * -(2.0**20)).astype(np.int64)
+    if count.dtype.kind == "f":  # with values of features, which are fractions
+        paths = np.ones(len(count)) if is_binary else count
+        fractions = (count * 2.0**20).astype(np.int64) | VALUE
+        return np.where(found.counts_paths[found.rule], paths.astype(np.int64), fractions)
     return np.ones(len(found.rule), np.int64) if is_binary else count.astype(np.int64)
 
 

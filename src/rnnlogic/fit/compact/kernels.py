@@ -156,27 +156,3 @@ def sample_candidates(
             if luck[c] <= bound:
                 many[c] = number / held
     return many
-
-
-@compiled
-def hold_results(
-    ptr: NDArray[np.int64],
-    rule: NDArray[np.integer],
-    value: NDArray[np.float64],
-    place: NDArray[np.int32],
-    candidates: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Results of some candidates and of rules with a place [rules] (-1: none): sizes, places and values."""
-    size = np.zeros(len(candidates), np.int64)
-    for i in range(len(candidates)):
-        for n in range(ptr[candidates[i]], ptr[candidates[i] + 1]):
-            size[i] += place[rule[n]] >= 0
-    held_rule = np.empty(size.sum(), np.int32)
-    held_value = np.empty(len(held_rule), np.float32)
-    end = 0
-    for c in candidates:
-        for n in range(ptr[c], ptr[c + 1]):
-            if place[rule[n]] >= 0:
-                held_rule[end], held_value[end] = place[rule[n]], value[n]
-                end += 1
-    return size, held_rule, held_value

@@ -22,7 +22,10 @@ class Level(NamedTuple):
 
 
 def level_at(paths: Sequence[Path], price: float, most: int | None = None) -> Level:
-    """Of each path the largest model whose rules are all worth the price, with at most `most` rules."""
+    """Of each path the largest model whose rules are all worth the price, with at most `most` rules.
+
+    Without such a limit, only models that have the rules people would name.
+    """
     chosen = [_first_model(path, price, most) for path in paths]
     full = np.concatenate([path.full for path in paths])
     now = np.concatenate([path.reciprocal[i] for path, i in zip(paths, chosen, strict=True)])
@@ -35,7 +38,12 @@ def level_at(paths: Sequence[Path], price: float, most: int | None = None) -> Le
 
 
 def _first_model(path: Path, price: float, most: int | None) -> int:
-    allowed = [i for i, model in enumerate(path.models) if most is None or len(model.rules) <= most]
+    has_readable = any(model.is_readable for model in path.models)
+    if most is None:
+        are_allowed = [model.is_readable or not has_readable for model in path.models]
+    else:
+        are_allowed = [len(model.rules) <= most for model in path.models]
+    allowed = [i for i, is_allowed in enumerate(are_allowed) if is_allowed]
     worth = [i for i in allowed if path.models[i].price >= price]
     fewest = max(len(path.models) - 1, 0)  # more than `most` only where more rules are pinned
     return (worth or allowed[-1:] or [fewest])[0]

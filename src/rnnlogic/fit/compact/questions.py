@@ -58,7 +58,7 @@ def head_weights(teacher: Teacher, relation: int, heads: NDArray[np.int32]) -> F
 
 def imitation(teacher: Teacher, weights: Floats, grounded: Grounded) -> Imitation:
     """What the student learns: the full model's distribution over candidates, none of them known already."""
-    query, many = query_of(grounded.query_ptr), grounded.stands_for
+    query, many = query_of(grounded.query_ptr), grounded.multiplicity
     weights = np.where(np.diff(grounded.query_ptr) < 2, 0.0, weights[: len(grounded.heads)])  # 1: trivial
     weights /= max(weights.sum(), 1e-300)
     share = softmax(grounded.query_ptr, teacher.settings.temperature * grounded.score + np.log(many))

@@ -101,17 +101,3 @@ def sample_candidates(
         many[best] = 1.0
         many[sample] = len(rest) / max(len(sample), 1)
     return many
-
-
-def hold_results(
-    ptr: NDArray[np.int64],
-    rule: NDArray[np.integer],
-    value: Floats,
-    place: NDArray[np.int32],
-    candidates: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Results of some candidates and of rules with a place [rules] (-1: none): sizes, places and values."""
-    held = [[n for n in range(ptr[c], ptr[c + 1]) if place[rule[n]] >= 0] for c in candidates.tolist()]
-    found = [n for one in held for n in one]
-    sizes = np.array([len(one) for one in held], np.int64)
-    return sizes, place[rule[found]].astype(np.int32), value[found].astype(np.float32)

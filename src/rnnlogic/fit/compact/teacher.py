@@ -10,6 +10,7 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.fit.compact.types import Teacher
 from rnnlogic.fit.result import Learned
+from rnnlogic.predictors.loglinear.signs import Signs, signs_of
 from rnnlogic.predictors.pieces import PiecePredictor
 
 
@@ -25,6 +26,7 @@ def teacher_of(
         full.weights,
         full.support,
         full.confidence,
+        _signs(full, config),
         predictor.values(full.rules, config, predictor.embedding),
         np.zeros(len(full.rules), bool) if pinned is None else pinned,
         validation_queries(dataset, config.em.valid_facts),
@@ -32,6 +34,12 @@ def teacher_of(
         config.seed,
         predictor.elsewhere if isinstance(predictor, PiecePredictor) else None,
     )
+
+
+def _signs(full: Learned, config: Config) -> Signs:
+    """The signs that the full model's weights had to have, but for weights that were given."""
+    signs = signs_of(full.lift, config.predictor.sign_lift)
+    return np.where(full.weights * signs < 0, 0, signs).astype(np.int8)
 
 
 def validation_queries(dataset: Dataset, most_facts: int) -> Queries:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.types import Queries
 from rnnlogic.data.graph import Graph
 from rnnlogic.fit.compact.settings import CompactSettings
+from rnnlogic.predictors.loglinear.signs import Signs
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -28,6 +29,7 @@ class Teacher(NamedTuple):
     weights: Floats  # [rules]
     support: NDArray[np.int64]  # [rules]
     confidence: Floats  # [rules]
+    signs: Signs  # [rules] of the weights
     values: RuleValues
     pinned: NDArray[np.bool_]  # [rules] never dropped
     asked: Queries  # [n, 3] validation queries
@@ -52,7 +54,7 @@ class Grounded(NamedTuple):
     entity: NDArray[np.int32]  # [c]
     score: Floats  # [c] of the full model
     rest: Floats  # [c] the part of the score that no rule adds
-    stands_for: Floats  # [c] so many candidates of the query
+    multiplicity: Floats  # [c] candidates of the query that each stands for
     columns: Columns  # of the rules looked at
     hashes: NDArray[np.uint64]  # [rules looked at] the same for rules that reach the same
 
@@ -62,7 +64,7 @@ class Imitation(NamedTuple):
 
     query_ptr: NDArray[np.int64]  # [q+1]
     target: Floats  # [c] sums to the query's weight; all weights sum to 1
-    stands_for: Floats  # [c] so many candidates
+    multiplicity: Floats  # [c] candidates that each stands for
     rest: Floats  # [c] the part of the score that no rule adds
     columns: Columns
 
@@ -73,6 +75,7 @@ class Model(NamedTuple):
     rules: Ids  # rule ids
     weights: Floats  # [rules]
     price: float  # mean loss that its less useful rules save, times the root of the relation's facts
+    is_readable: bool = True  # has all rules that people would name
 
 
 class Path(NamedTuple):

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from rnnlogic.base.types import Queries
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
+from rnnlogic.features.aggregates import Fold, folds_of
 from rnnlogic.features.ground import Grounder
+from rnnlogic.fit.compact.aggregates import add_aggregates
 from rnnlogic.fit.compact.fit import Sparse
 from rnnlogic.fit.compact.ground import grounded_heads, known_candidates, query_of
 from rnnlogic.fit.compact.kernels import mark_reached, rank_queries
 from rnnlogic.fit.compact.solving.kernels import add_scores
-from rnnlogic.fit.compact.surest import Surest, surest_of
 from rnnlogic.fit.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 
 _Scored = tuple[Floats, NDArray[np.bool_]]  # scores of candidates [c], and which are reached
@@ -46,8 +47,8 @@ def judged(
     judge = _Judge(teacher, relation, grounded, query, asked[:, 2])
     everything = np.ones(len(grounded.entity), bool)
     reaching = np.isin(columns, ids[used]) & teacher.rules.make_candidates[columns]
-    surest = surest_of(teacher.rules, columns)
-    scored = [_scored(grounded, columns, model, reaching, surest) for model in models]
+    folds = folds_of(teacher.rules, columns)
+    scored = [_scored(grounded, columns, model, reaching, folds) for model in models]
     full, *reciprocal = judge.reciprocal_ranks(
         [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
     )
@@ -69,15 +70,14 @@ def _place_of(heads: NDArray[np.int32], wanted: NDArray[np.int32]) -> Ids:
 
 
 def _scored(
-    grounded: Grounded, ids: Ids, model: Model, reaching: NDArray[np.bool_], surest: Surest | None
+    grounded: Grounded, ids: Ids, model: Model, reaching: NDArray[np.bool_], folds: Sequence[Fold]
 ) -> _Scored:
     """Scores [c] by a model, and which candidates [c] it reaches; ids: the rules of the columns.
 
     `reaching` [ids] says which rules make candidates.
     """
     found, scores = Sparse(np.searchsorted(ids, model.rules), model.weights), grounded.rest.copy()
-    if surest is not None:
-        found = surest.score(grounded.columns, found, scores)
+    found = add_aggregates(folds, grounded.columns, found, scores)
     add_scores(*grounded.columns, *found, scores)
     active = found.active[reaching[found.active]]
     return scores, mark_reached(grounded.columns.ptr, grounded.columns.candidate, active, len(scores))

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.features.base import UNSEEN
 from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.table import Candidates
 
 STEEPNESS = (20.0, 60.0, 200.0)
 PENALTY = 0.1  # weight decay of the sums
-CAUTION = 5.0  # wrong results that every rule is taken to have besides those seen
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +38,21 @@ class Summed:
         return np.asarray(folded)
 
 
-def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_], way: bool | str = True) -> Summed:
-    """Examples with sums by confidence; named evidence [rules] takes no part in them.
+def with_sums(
+    found: Candidates,
+    decay: float,
+    is_named: NDArray[np.bool_],
+    way: bool | str = True,
+    apart: NDArray[np.bool_] | None = None,
+) -> Summed:
+    """Examples with sums by confidence; named evidence [rules], or all rules `apart`, take no part in them.
 
     The `way` is that of the settings: with a noisy-or, or `only` sums, beside which only named evidence has
     weights.
     """
     single = is_named if way == "only" else np.ones(len(is_named), bool)
-    shares = np.where(is_named, 0.0, _shares(np.where(is_named, 0.0, confidences(found)), way is not True))
+    apart = is_named if apart is None else apart
+    shares = np.where(apart, 0.0, _shares(np.where(apart, 0.0, confidences(found)), way is not True))
     # All weights have the same decay, so larger values have a smaller one.
     shares *= np.sqrt(max(decay, PENALTY) / PENALTY)
     candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
@@ -59,7 +66,8 @@ def with_sums(found: Candidates, decay: float, is_named: NDArray[np.bool_], way:
         rule[at] = own + i
         value[at] = np.bincount(candidate, share[found.rule] * found.value, minlength=len(found))
     ids = np.append(found.ids[single], np.full(sums, -1))
-    return Summed(replace(found, ids=ids, candidate_ptr=ptr, rule=rule, value=value), single, shares)
+    summed = replace(found, ids=ids, candidate_ptr=ptr, rule=rule, value=value, folds=())
+    return Summed(summed, single, shares)
 
 
 def _shares(confidence: NDArray[np.float64], noisy_or: bool) -> NDArray[np.float64]:
@@ -76,14 +84,14 @@ def _shares(confidence: NDArray[np.float64], noisy_or: bool) -> NDArray[np.float
 def confidences(found: Candidates) -> NDArray[np.float64]:
     """Right / (right + wrong + 5) for each rule [k] in some examples, one right result left out.
 
-    A wrong result counts once for each head, however many questions are asked about that.
+    A wrong result counts once for each head, however many queries it has.
     """
     candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
     is_right, is_wrong = (found.label == ANSWER)[candidate], (found.label == WRONG)[candidate]
     _, head, times = np.unique(found.heads, return_inverse=True, return_counts=True)
     once = np.repeat(1 / times[head], np.diff(found.query_ptr))
-    once = once * found.stands_for if len(found.stands_for) else once
+    once = once * found.multiplicity if len(found.multiplicity) else once
     right = np.bincount(found.rule[is_right], minlength=len(found.ids))
     wrong = np.bincount(found.rule[is_wrong], once[candidate[is_wrong]], minlength=len(found.ids))
     others = np.maximum(right - 1, 0)
-    return np.asarray(others / (others + wrong + CAUTION))
+    return np.asarray(others / (others + wrong + UNSEEN))

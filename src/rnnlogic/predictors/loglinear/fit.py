@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, minimize
 
 from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import Budget, TimeIsUp, check_time, passes
@@ -19,18 +18,19 @@ from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER
 from rnnlogic.features.ground import Grounder
+from rnnlogic.features.ops.kernels import held_results
 from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
 from rnnlogic.predictors.loglinear.confidence import with_sums
-from rnnlogic.predictors.loglinear.held_back import evidence_scale, scaled
+from rnnlogic.predictors.loglinear.decay import feature_scale, scaled
 from rnnlogic.predictors.loglinear.kernels import (
-    held_results,
     loss_and_gradient,
     merged,
     rule_margins,
     sampled_candidates,
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
+from rnnlogic.predictors.loglinear.signs import Lifts, Signs, lifts_of, limits_of, signs_of
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
@@ -49,6 +49,14 @@ class Solved(NamedTuple):
     weights: Weights
     loss: float  # mean -log p(answer) over the queries whose answer is reached
     extra: NDArray[np.float64]  # what `use` made of the examples, e.g. selection counts [rules]
+    lift: Lifts  # [rules]
+
+
+class Weighted(NamedTuple):
+    """What was learned for all rules."""
+
+    weights: Weights  # [rules]
+    lift: Lifts  # [rules]
 
 
 # Looks at the examples of a relation and its weights before they are dropped; picklable
@@ -71,11 +79,14 @@ class Job:
     use: Use | None
 
 
-def learn_weights(task: Task, values: RuleValues) -> Weights:
-    """psi [rules] of the rules of `values`, learned on the training queries of a task."""
+def learn_weights(task: Task, values: RuleValues) -> Weighted:
+    """psi of the rules of `values`, learned on the training queries of a task, and their lifts."""
     queries = training_queries(task.dataset.graph("train"), None, task.config.seed)
     tick = partial(task.progress, "weights")
-    return gathered(len(values.rules), solve_queries(task, values, queries, tick))[0]
+    solved, lift = solve_queries(task, values, queries, tick), np.full(len(values.rules), np.nan)
+    for one in solved:
+        lift[one.rules] = one.lift
+    return Weighted(gathered(len(values.rules), solved)[0], lift)
 
 
 def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick = no_tick) -> list[Solved]:
@@ -194,9 +205,10 @@ def _solve(job: Job, block: Queries) -> Solved:
     settings, relation = job.settings, int(block[0, 1])
     problem, found = problem_of(job, block)
     rng = np.random.default_rng([job.seed, relation, 3])
-    weights, loss = weights_of(problem, settings, rng, job.values.rules)
+    lift = lifts_of(problem, job.values.rules.are_features[problem.ids])
+    weights, loss = weights_of(problem, settings, rng, job.values.rules, lift)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
-    return Solved(relation, problem.ids, weights, loss, extra)
+    return Solved(relation, problem.ids, weights, loss, extra, lift)
 
 
 def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]:
@@ -266,26 +278,11 @@ def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidat
         guess = _first_guess(part) if guess is None else guess
         is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
         luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
-        stands_for = sampled_candidates(*part.examples, guess, luck, most)
+        multiplicity = sampled_candidates(*part.examples, guess, luck, most)
         if is_large:  # in few candidates, few are equal
-            stands_for = merged(*part.examples, stands_for)
-        held.append(_held(part, stands_for, np.arange(len(part.ids), dtype=np.int32)))
+            multiplicity = merged(*part.examples, multiplicity)
+        held.append(_held(part, multiplicity, np.arange(len(part.ids), dtype=np.int32)))
     return joined(held)
-
-
-def only(found: Candidates, kept: NDArray[np.bool_], reaching: NDArray[np.bool_]) -> Candidates:
-    """Sampled examples with the rules kept [k], and with the candidates that such rules reach.
-
-    `reaching` [k] says which rules make candidates; queries whose answer is none any more are left out.
-    """
-    candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-    is_candidate = np.zeros(len(found), bool)
-    is_candidate[candidate[(kept & reaching)[found.rule]]] = True
-    query = np.repeat(np.arange(found.num_queries), np.diff(found.query_ptr))
-    has_answer = np.zeros(found.num_queries, bool)
-    has_answer[query[is_candidate & (found.label == ANSWER)]] = True
-    stands_for = np.where(is_candidate & has_answer[query], found.stands_for, np.float32(0))
-    return _held(found, stands_for, np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32))
 
 
 def _first_guess(found: Candidates) -> Weights:
@@ -296,9 +293,9 @@ def _first_guess(found: Candidates) -> Weights:
     return guess
 
 
-def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np.int32]) -> Candidates:
+def _held(found: Candidates, multiplicity: NDArray[np.float32], column: NDArray[np.int32]) -> Candidates:
     """Only the candidates that stand for any, and the queries that have such; rules by their new numbers."""
-    held = np.flatnonzero(stands_for)
+    held = np.flatnonzero(multiplicity)
     sizes = np.diff(np.searchsorted(held, found.query_ptr))
     kept = np.flatnonzero(sizes)
     ptr, rule, value = held_results(*found.examples[1:4], held, column)
@@ -312,68 +309,91 @@ def _held(found: Candidates, stands_for: NDArray[np.float32], column: NDArray[np
         rule=rule,
         value=value,
         label=found.label[held],
-        stands_for=stands_for[held],
+        multiplicity=multiplicity[held],
         ids=found.ids[column >= 0],
         counts_paths=found.counts_paths[column >= 0],
+        folds=[fold.moved(column) for fold in found.folds if column[fold.place] >= 0],
     )
 
 
 def weights_of(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, rules: RuleSet
+    found: Candidates,
+    settings: LogLinearSettings,
+    rng: np.random.Generator,
+    rules: RuleSet,
+    lift: Lifts | None = None,
 ) -> tuple[Weights, float]:
-    """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it."""
+    """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it.
+
+    The `lift` [k] of the rules in these examples decides their signs; it is counted if not given.
+    """
     is_named = rules.are_features[found.ids]
+    signs = signs_of(lifts_of(found, is_named) if lift is None else lift, settings.sign_lift)
     found = discounted(found, settings.answer_discount, is_named)
-    scale = evidence_scale(rules, found.ids, settings.evidence_decay)
-    weights, loss = _weights_by(scaled(found, scale), settings, rng, is_named)
+    scale = feature_scale(rules, found.ids, settings.evidence_decay)
+    weights, loss = _weights_by(scaled(found, scale), settings, rng, is_named, signs)
     return scale * weights, loss
 
 
 def _weights_by(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+    found: Candidates,
+    settings: LogLinearSettings,
+    rng: np.random.Generator,
+    is_named: NDArray[np.bool_],
+    signs: Signs,
 ) -> tuple[Weights, float]:
     """psi and the mean loss in the way of the settings, or of two."""
     if settings.by_confidence == "mean":
         free = {"by_confidence": False, "weight_decay": FREEDOM * settings.weight_decay}
         halves = [settings.model_copy(update=one) for one in (free, {"by_confidence": "noisy_or"})]
-        learned = [_weights_of(found, half, rng, is_named) for half in halves]
+        learned = [_weights_of(found, half, rng, is_named, signs) for half in halves]
         weights, losses = zip(*learned, strict=True)
         return np.mean(weights, axis=0), float(np.mean(losses))
-    return _weights_of(found, settings, rng, is_named)
+    return _weights_of(found, settings, rng, is_named, signs)
 
 
 def _weights_of(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, is_named: NDArray[np.bool_]
+    found: Candidates,
+    settings: LogLinearSettings,
+    rng: np.random.Generator,
+    is_named: NDArray[np.bool_],
+    signs: Signs,
 ) -> tuple[Weights, float]:
     """psi and the mean loss, perhaps with sums by confidence."""
     if not settings.by_confidence:
-        return fit_weights(found, settings, rng)
-    summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence)
-    weights, loss = fit_weights(summed.found, settings, rng)
+        return fit_weights(found, settings, rng, signs)
+    apart = is_named | (signs < 0)  # a sum speaks for answers
+    summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence, apart)
+    of_sums = np.full(len(summed.shares), settings.sign_lift is not None, np.int8)
+    weights, loss = fit_weights(summed.found, settings, rng, np.append(signs[summed.single], of_sums))
     return summed.folded(weights), loss
 
 
 def fit_weights(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator
+    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, signs: Signs | None = None
 ) -> tuple[Weights, float]:
     """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by L-BFGS; returns psi and the mean loss.
 
-    With a weight_limit every psi stays between minus and plus that.
+    With a weight_limit every psi stays between minus and plus that. `signs` [k] binds some on one side.
     """
+    from scipy.optimize import Bounds, minimize  # half a second, which answers need not wait for
+
     start = initial_weights(found, settings, rng)
     limits = {"maxfun": settings.steps, "maxiter": settings.steps}
-    most = settings.weight_limit
-    bounds = None if most is None else Bounds(-most, most)
+    bounds = None
+    if settings.weight_limit is not None or (signs is not None and signs.any()):
+        signs = np.zeros(len(start), np.int8) if signs is None else signs
+        bounds = Bounds(*limits_of(signs, settings.weight_limit))
     objective = partial(_objective, found, settings.weight_decay)
     solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
     weights: Weights = solution.x
-    loss, _ = loss_and_gradient(*found.examples, found.stands_for, weights)
+    loss, _ = loss_and_gradient(*found.examples, found.multiplicity, weights)
     return weights, loss / max(1, int((found.label == ANSWER).sum()))
 
 
 def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float, Weights]:
     check_time()
-    loss, gradient = loss_and_gradient(*found.examples, found.stands_for, weights)
+    loss, gradient = loss_and_gradient(*found.examples, found.multiplicity, weights)
     return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
 
 

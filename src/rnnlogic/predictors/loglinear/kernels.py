@@ -21,19 +21,19 @@ def loss_and_gradient(
     rule: NDArray[np.int32],
     value: NDArray[np.float32],
     label: NDArray[np.int8],
-    stands_for: NDArray[np.float32],
+    multiplicity: NDArray[np.float32],
     weights: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
     """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate.
 
-    A candidate counts as stands_for [c] many in the softmax; as one if that is empty.
+    A candidate counts as multiplicity [c] many in the softmax; as one if that is empty.
     """
     gradient = np.zeros(len(weights))
     loss = 0.0
     probability = np.empty(_most_candidates(query_ptr))
     for q in range(len(query_ptr) - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
-        answer = _softmax(first, last, candidate_ptr, rule, value, label, stands_for, weights, probability)
+        answer = _softmax(first, last, candidate_ptr, rule, value, label, multiplicity, weights, probability)
         if answer < 0:
             continue
         loss -= np.log(max(probability[answer - first], 1e-300))
@@ -63,7 +63,7 @@ def _softmax(
     rule: Any,
     value: Any,
     label: Any,
-    stands_for: Any,
+    multiplicity: Any,
     weights: Any,
     probability: Any,
 ) -> int:
@@ -82,13 +82,54 @@ def _softmax(
     total = 0.0
     for c in range(first, last):
         share = 0.0 if label[c] == LEFT_OUT else np.exp(probability[c - first] - highest)
-        if len(stands_for) > 0:
-            share *= stands_for[c]
+        if len(multiplicity) > 0:
+            share *= multiplicity[c]
         probability[c - first] = share
         total += share
     for c in range(first, last):
         probability[c - first] /= total
     return answer
+
+
+@compiled
+def answers_reached(
+    query_ptr: NDArray[np.int64],
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    label: NDArray[np.int8],
+    multiplicity: NDArray[np.float32],
+    by_value: NDArray[np.bool_],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Answers that each rule [k] reaches, how many chance would reach, and its [2, k] results and values.
+
+    A result counts once, or by its value where `by_value` [k]. Queries whose answer is no candidate and
+    candidates left out do not count.
+    """
+    right, chance = np.zeros(len(by_value)), np.zeros(len(by_value))
+    total = np.zeros((2, len(by_value)))
+    for q in range(len(query_ptr) - 1):
+        first, last = query_ptr[q], query_ptr[q + 1]
+        many, is_reached = 0.0, False
+        for c in range(first, last):
+            is_reached |= label[c] == ANSWER
+            if label[c] != LEFT_OUT:
+                many += multiplicity[c] if len(multiplicity) > 0 else 1.0
+        if not is_reached:
+            continue
+        for c in range(first, last):
+            if label[c] == LEFT_OUT:
+                continue
+            count = multiplicity[c] if len(multiplicity) > 0 else 1.0
+            for i in range(np.uint64(candidate_ptr[c]), np.uint64(candidate_ptr[c + 1])):
+                k = np.uint32(rule[i])
+                size = value[i] if by_value[k] else 1.0
+                chance[k] += count * size / many
+                total[0, k] += count
+                total[1, k] += count * value[i]
+                if label[c] == ANSWER:
+                    right[k] += size
+    return right, chance, total
 
 
 @compiled
@@ -195,7 +236,7 @@ def sampled_candidates(
     half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
     those with the least luck [c], all different, which stand for all others.
     """
-    stands_for = np.zeros(len(label), np.float32)
+    multiplicity = np.zeros(len(label), np.float32)
     size = _most_candidates(query_ptr)
     wrong, low = np.empty(size, np.int64), np.empty(size)
     for q in range(len(query_ptr) - 1):
@@ -208,7 +249,7 @@ def sampled_candidates(
             continue
         for c in range(query_ptr[q], query_ptr[q + 1]):
             if label[c] == ANSWER or (found < most and label[c] == WRONG):
-                stands_for[c] = 1.0
+                multiplicity[c] = 1.0
         if found >= most:
             for i in range(found):
                 score, first, last = 0.0, candidate_ptr[wrong[i]], candidate_ptr[wrong[i] + 1]
@@ -216,16 +257,16 @@ def sampled_candidates(
                     score -= guess[np.uint32(rule[n])] * value[n]
                 low[i] = score
             best = most // 2
-            others = _hold_lowest(wrong[:found], low[:found], best, 1.0, stands_for)
+            others = _hold_lowest(wrong[:found], low[:found], best, 1.0, multiplicity)
             for i in range(others):
                 low[i] = luck[wrong[i]]
             drawn = most - 1 - best
-            _hold_lowest(wrong[:others], low[:others], drawn, others / drawn, stands_for)
-    return stands_for
+            _hold_lowest(wrong[:others], low[:others], drawn, others / drawn, multiplicity)
+    return multiplicity
 
 
 @compiled
-def _hold_lowest(candidates: Any, low: Any, number: int, many: float, stands_for: Any) -> int:
+def _hold_lowest(candidates: Any, low: Any, number: int, many: float, multiplicity: Any) -> int:
     """Hold the `number` candidates with the lowest numbers, the first of equal ones; others move up front.
 
     Returns how many others there are.
@@ -234,7 +275,7 @@ def _hold_lowest(candidates: Any, low: Any, number: int, many: float, stands_for
     ties, others = number - (low < bar).sum(), 0
     for i in range(len(candidates)):
         if low[i] < bar or (low[i] == bar and ties > 0):
-            stands_for[candidates[i]] = many
+            multiplicity[candidates[i]] = many
             ties -= low[i] == bar
         else:
             candidates[others] = candidates[i]
@@ -249,19 +290,19 @@ def merged(
     rule: NDArray[np.int32],
     value: NDArray[np.float32],
     label: NDArray[np.int8],
-    stands_for: NDArray[np.float32],
+    multiplicity: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     """What candidates [c] stand for if the first of a query's equal wrong ones stands for all: the same loss.
 
     Candidates are equal that the same rules reach with the same values.
     """
-    found, bits = stands_for.copy(), value.view(np.int32)
+    found, bits = multiplicity.copy(), value.view(np.int32)
     held, table = np.empty(_most_candidates(query_ptr), np.int64), np.empty(0, np.int64)
     for q in range(len(query_ptr) - 1):
         number, size = 0, 2
         for c in range(query_ptr[q], query_ptr[q + 1]):
             held[number] = c
-            number += label[c] == WRONG and stands_for[c] != 0
+            number += label[c] == WRONG and multiplicity[c] != 0
         while size < 2 * number:
             size *= 2
         if size > len(table):
@@ -296,32 +337,3 @@ def _are_equal(candidate_ptr: Any, rule: Any, bits: Any, one: int, other: int) -
         if rule[a] != rule[b] or bits[a] != bits[b]:
             return False
     return True
-
-
-@compiled
-def held_results(
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    held: NDArray[np.int64],
-    column: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """The results of the candidates held [h], by new rule numbers column [rules], without those of -1.
-
-    Returns candidate_ptr [h+1], rule [n], value [n].
-    """
-    ptr = np.zeros(len(held) + 1, np.int64)
-    for i in range(len(held)):
-        found = 0
-        for n in range(np.uint64(candidate_ptr[held[i]]), np.uint64(candidate_ptr[held[i] + 1])):
-            found += column[np.uint32(rule[n])] >= 0
-        ptr[i + 1] = ptr[i] + found
-    rules, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.float32)
-    for i in range(len(held)):
-        free = np.uint64(ptr[i])
-        for n in range(np.uint64(candidate_ptr[held[i]]), np.uint64(candidate_ptr[held[i] + 1])):
-            number = column[np.uint32(rule[n])]
-            if number >= 0:
-                rules[free], values[free] = number, value[n]
-                free += np.uint64(1)
-    return ptr, rules, values

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.recent import Recent
@@ -14,9 +13,9 @@ from rnnlogic.base.types import Arrays, Feature
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.features.evidence.surest import SUREST, strengths
+from rnnlogic.features.aggregates import split_aggregates
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.table import Scored
+from rnnlogic.features.table import Candidates, Scored, no_candidates
 from rnnlogic.features.transforms import transformed
 from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, Weights, reaching
 from rnnlogic.predictors.loglinear.fit import learn_weights
@@ -38,8 +37,10 @@ class RuleScorer(Predictor):
     @classmethod
     def fit(cls, task: Task) -> Self:
         """Learn the weights of all rules: one convex problem per relation."""
-        weights = learn_weights(task, cls.values(task.rules, task.config, None))
-        return cls(task.rules, weights, task.config.predictor.feature, task.config.threads)
+        weights, lift = learn_weights(task, cls.values(task.rules, task.config, None))
+        predictor = cls(task.rules, weights, task.config.predictor.feature, task.config.threads)
+        predictor.lift = lift
+        return predictor
 
     def scored(
         self, graph: Graph, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None = None
@@ -50,19 +51,25 @@ class RuleScorer(Predictor):
     def contributions(
         self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
     ) -> Contributions:
-        """Each rule adds its weight times its feature; the most trusted one also adds what that is worth."""
-        found = reaching(self.on(graph), head, relation, tail, is_hidden)
+        """Each rule adds its weight times its feature, and its part of what aggregates add."""
+        return self._parts(reaching(self.on(graph), head, relation, tail, is_hidden))
+
+    def scored_with_parts(
+        self, graph: Graph, head: int, relation: int, tail: int, is_hidden: bool = False
+    ) -> tuple[list[Scored], Contributions]:
+        """Both from one grounding."""
+        found = list(self.on(graph).ground([head], relation, tail if is_hidden else None))
+        reached = found[0].candidates().at(tail) if found else no_candidates(relation, head)
+        return [one.scored(self.weights, self.feature) for one in found], self._parts(reached)
+
+    def _parts(self, found: Candidates) -> Contributions:
+        """What each rule adds to the only candidate."""
         rule, weight = found.rule_id, self.weights[found.rule_id]
         feature = transformed(found, self.feature)
-        is_surest = self.rules.are_feature(SUREST)[rule]
-        if not is_surest.any():
-            return Contributions(rule, found.count, weight, None, weight * feature, None)
-        others = np.flatnonzero(~is_surest)
-        best = int(np.argmax(strengths(self.rules, rule[others])))
-        weight, more = weight[others], (weight * feature)[is_surest].sum()
-        weight[best] += more / feature[others[best]]
-        parts = rule[others], found.count[others], weight, None, weight * feature[others], None
-        return Contributions(*parts, surest=best)
+        kept, weight, best = split_aggregates(self.rules, rule, weight, feature)
+        return Contributions(
+            rule[kept], found.count[kept], weight, None, weight * feature[kept], None, best=best
+        )
 
     def on(self, graph: Graph) -> Grounder:
         """The rules made ready for a graph; the last one is kept."""

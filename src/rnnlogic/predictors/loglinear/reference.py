@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,17 +29,17 @@ def loss_and_gradient(
     rule: NDArray[np.int32],
     value: NDArray[np.float32],
     label: NDArray[np.int8],
-    stands_for: NDArray[np.float32],
+    multiplicity: NDArray[np.float32],
     weights: Floats,
 ) -> tuple[float, Floats]:
     """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate.
 
-    A candidate counts as stands_for [c] many in the softmax; as one if that is empty.
+    A candidate counts as multiplicity [c] many in the softmax; as one if that is empty.
     """
     loss, gradient = 0.0, np.zeros(len(weights))
     for q in range(len(query_ptr) - 1):
         probability = answer_probabilities(
-            q, query_ptr, candidate_ptr, rule, value, label, weights, stands_for
+            q, query_ptr, candidate_ptr, rule, value, label, weights, multiplicity
         )
         answers = [c for c in probability if label[c] == ANSWER]
         if not answers:
@@ -50,6 +51,34 @@ def loss_and_gradient(
     return loss, gradient
 
 
+def answers_reached(
+    query_ptr: NDArray[np.int64],
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.int32],
+    value: NDArray[np.float32],
+    label: NDArray[np.int8],
+    multiplicity: NDArray[np.float32],
+    by_value: NDArray[np.bool_],
+) -> tuple[Floats, Floats, Floats]:
+    """Answers that each rule [k] reaches, how many chance would reach, and its [2, k] results and values."""
+    right, chance, total = np.zeros(len(by_value)), np.zeros(len(by_value)), np.zeros((2, len(by_value)))
+    for first, last in pairwise(query_ptr.tolist()):
+        counts = {
+            c: float(multiplicity[c]) if len(multiplicity) else 1.0
+            for c in range(first, last)
+            if label[c] != LEFT_OUT
+        }
+        if not any(label[c] == ANSWER for c in counts):
+            continue
+        for c, count in counts.items():
+            for k, feature in candidate_features(c, candidate_ptr, rule, value):
+                size = feature if by_value[k] else 1.0
+                chance[k] += count * size / sum(counts.values())
+                right[k] += size * (label[c] == ANSWER)
+                total[:, k] += count, count * feature
+    return right, chance, total
+
+
 def answer_probabilities(
     query: int,
     query_ptr: NDArray[np.int64],
@@ -58,7 +87,7 @@ def answer_probabilities(
     value: NDArray[np.float32],
     label: NDArray[np.int8],
     weights: Floats,
-    stands_for: NDArray[np.float32] = NO_VALUES,
+    multiplicity: NDArray[np.float32] = NO_VALUES,
 ) -> dict[int, float]:
     """Softmax of the scores over a query's candidates that are not left out."""
     candidates = [c for c in range(query_ptr[query], query_ptr[query + 1]) if label[c] != LEFT_OUT]
@@ -67,7 +96,8 @@ def answer_probabilities(
         for c in candidates
     }
     odds = {
-        c: math.exp(score) * (float(stands_for[c]) if len(stands_for) else 1.0) for c, score in scores.items()
+        c: math.exp(score) * (float(multiplicity[c]) if len(multiplicity) else 1.0)
+        for c, score in scores.items()
     }
     return {c: one / sum(odds.values()) for c, one in odds.items()}
 
@@ -166,7 +196,7 @@ def sampled_candidates(
     half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
     those with the least luck [c], all different, which stand for all others.
     """
-    stands_for = np.zeros(len(label), np.float32)
+    multiplicity = np.zeros(len(label), np.float32)
 
     def score(c: int) -> float:
         return float(sum(guess[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value)))
@@ -178,11 +208,11 @@ def sampled_candidates(
             continue
         wrong = sorted((c for c in candidates if label[c] == WRONG), key=lambda c: (-score(c), c))
         best = len(wrong) if len(wrong) < most else most // 2
-        stands_for[answers + wrong[:best]] = 1.0
+        multiplicity[answers + wrong[:best]] = 1.0
         others = sorted(wrong[best:], key=lambda c: luck[c])
         drawn = others[: most - 1 - best]
-        stands_for[drawn] = len(others) / max(len(drawn), 1)
-    return stands_for
+        multiplicity[drawn] = len(others) / max(len(drawn), 1)
+    return multiplicity
 
 
 def merged(
@@ -191,36 +221,16 @@ def merged(
     rule: NDArray[np.int32],
     value: NDArray[np.float32],
     label: NDArray[np.int8],
-    stands_for: NDArray[np.float32],
+    multiplicity: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     """What candidates [c] stand for if the first of a query's equal wrong ones stands for all of them."""
-    found = stands_for.copy()
+    found = multiplicity.copy()
     for q in range(len(query_ptr) - 1):
         firsts: dict[tuple[tuple[int, float], ...], int] = {}
         for c in range(query_ptr[q], query_ptr[q + 1]):
-            if label[c] == WRONG and stands_for[c]:
+            if label[c] == WRONG and multiplicity[c]:
                 first = firsts.setdefault(tuple(candidate_features(c, candidate_ptr, rule, value)), c)
                 if first != c:
                     found[first] += found[c]
                     found[c] = 0
     return found
-
-
-def held_results(
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    held: NDArray[np.int64],
-    column: NDArray[np.int32],
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """The results of the candidates held [h], by new rule numbers column [rules], without those of -1.
-
-    Returns candidate_ptr [h+1], rule [n], value [n].
-    """
-    rows = [
-        [(column[k], x) for k, x in candidate_features(c, candidate_ptr, rule, value) if column[k] >= 0]
-        for c in held
-    ]
-    ptr = np.append(0, np.cumsum([len(row) for row in rows])).astype(np.int64)
-    rules = np.array([k for row in rows for k, _ in row], np.int32)
-    return ptr, rules, np.array([x for row in rows for _, x in row], np.float32)

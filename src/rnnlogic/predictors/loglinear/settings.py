@@ -21,10 +21,16 @@ class LogLinearSettings(Settings):
         1.0,
         gt=0,
         le=1,
-        description="Share of the weight decay that named evidence bears: it is a few numbers per relation",
+        description="Share of the weight decay for features without a body: few numbers per relation",
     )
     weight_limit: float | None = Field(
         None, gt=0, description="Bound on |psi|: an answer needs several rules to get a high score"
+    )
+    sign_lift: float | None = Field(
+        2.0,
+        ge=1,
+        description="A rule with at least this lift never counts against an answer, and one with at most the "
+        "inverse never counts for one; null: signs are free",
     )
     initial: Literal["zero", "expectation", "random"] = Field("zero", description="psi before the first pass")
     other_answers: Literal["exclude", "negative"] = Field(

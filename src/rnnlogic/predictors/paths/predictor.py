@@ -59,9 +59,11 @@ class PathRuleScorer(PiecePredictor):
         timely = replace(task, budget=task.budget.share(WEIGHTS))
         values = cls.values(task.rules, task.config, task.embedding)
         known = None if values.scores_paths else task.weights
-        weights = learn_weights(timely, values) if known is None else known
+        weights, lift = learn_weights(timely, values) if known is None else (known, None)
         alone = cls._of(task.rules, weights, 0.0, task.config, task.embedding)
-        return replace(alone, eta=_chosen_eta(alone, task))
+        predictor = replace(alone, eta=_chosen_eta(alone, task))
+        predictor.lift = lift
+        return predictor
 
     @classmethod
     def values(cls, rules: RuleSet, config: Config, embedding: Scorer | None) -> RuleValues:

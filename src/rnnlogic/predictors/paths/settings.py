@@ -14,6 +14,7 @@ class PathSettings(Settings):
     """How an embedding scores the paths of rules."""
 
     former: ClassVar[Mapping[str, str]] = {"answer_weight": "eta", "answer_weights": "etas"}
+    gone: ClassVar[Mapping[str, str]] = dict.fromkeys(("eta_facts",), "the same for every graph")
 
     delta: float | None = Field(
         None,
@@ -35,10 +36,10 @@ class PathSettings(Settings):
     etas: tuple[float, ...] = Field(
         (0.0, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="Values of eta to choose from"
     )
-    eta_facts: int = Field(20_000, ge=1, description="Validation facts by which eta is chosen, at most")
+    eta_facts: ClassVar[int] = 20_000  # validation facts by which eta is chosen, at most
     per_relation_eta: bool = Field(True, description="Choose an eta for each relation")
     eta_prior: float = Field(
         100.0,
         ge=0,
-        description="All queries together count as so many queries of a relation in its choice of eta",
+        description="All queries together count as this many queries of a relation in its choice of eta",
     )

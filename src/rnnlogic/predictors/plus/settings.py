@@ -18,6 +18,13 @@ class PlusSettings(Settings):
     """
 
     former: ClassVar[Mapping[str, str]] = {"rules": "keep", "answer_weights": "etas"}
+    gone: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            "eta_facts",
+            "batches_per_step",
+        ),
+        "the same for every graph",
+    )
 
     keep: int | None = Field(
         None, ge=1, description="Rules per relation: those of largest |psi|; all if not given"
@@ -48,10 +55,10 @@ class PlusSettings(Settings):
     epochs: int = Field(10, ge=0, description="Passes over the training queries, at most")
     patience: int = Field(3, ge=1, description="Epochs without a better validation MRR before stopping")
     batch_queries: int = Field(32, ge=1, description="Queries of one relation in a batch")
-    batches_per_step: int = Field(4, ge=1, description="Batches in an optimiser step, of any relations")
+    batches_per_step: ClassVar[int] = 4  # batches in an optimiser step, of any relations
     learning_rate: float = Field(3e-3, gt=0, description="Adam's rate")
     valid_facts: int = Field(2000, ge=1, description="Validation facts evaluated after each epoch, at most")
-    eta_facts: int = Field(20_000, ge=1, description="Validation facts by which eta is chosen, at most")
+    eta_facts: ClassVar[int] = 20_000  # validation facts by which eta is chosen, at most
     etas: tuple[float, ...] = Field(
         (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0), min_length=1, description="Values of eta to choose from"
     )
@@ -59,5 +66,5 @@ class PlusSettings(Settings):
     eta_prior: float = Field(
         30.0,
         ge=0,
-        description="All queries together count as so many queries of a relation in its choice of eta",
+        description="All queries together count as this many queries of a relation in its choice of eta",
     )

@@ -48,11 +48,11 @@ def _weighted(task: Task, values: RuleValues) -> Arrays:
     """Rules and psi; of too many rules the strongest, with psi learned anew."""
     task = replace(task, budget=task.budget.share(WEIGHTS))
     known = None if values.scores_paths else task.weights
-    psi = learn_weights(task, values) if known is None else known
+    psi = learn_weights(task, values).weights if known is None else known
     kept = strongest(task.rules, psi, task.config.plus.keep)
     if len(kept) < len(task.rules):
         values = values.of(task.rules[kept])
-        psi = learn_weights(task, values)
+        psi = learn_weights(task, values).weights
     return pack_rules(values.rules) | {"weights": psi}
 
 

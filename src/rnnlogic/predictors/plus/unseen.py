@@ -27,7 +27,7 @@ def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
         )
     if not rules.are_chains.all():
         raise RNNLogicError(
-            "only chain rules can be added: leave out rules with constants and named evidence"
+            "only chain rules can be added: leave out rules with constants and other features"
         )
     known = predictor.parameters
     parameters = replace(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rnnlogic.base.types import PathKind
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.cypher import cypher, cypher_facts
 from rnnlogic.rules.programs.logic import datalog, datalog_facts, prolog, prolog_facts
+from rnnlogic.rules.programs.shacl import shacl
 from rnnlogic.rules.programs.sparql import (
     sparql_construct,
     sparql_facts,
@@ -18,12 +20,13 @@ from rnnlogic.rules.programs.sparql import (
 from rnnlogic.rules.programs.sql import sql, sql_facts, sql_ranking
 from rnnlogic.rules.table import RuleTable
 
-PROGRAMS: dict[str, Callable[[RuleTable, Vocab], str]] = {
+PROGRAMS: dict[str, Callable[[RuleTable, Vocab, PathKind], str]] = {
     "prolog": prolog,
     "datalog": datalog,
     "sparql": sparql_select,
     "sparql-construct": sparql_construct,
     "sparql-insert": sparql_insert,
+    "shacl": shacl,
     "cypher": cypher,
     "sql": sql,
 }
@@ -32,6 +35,7 @@ FACTS: dict[str, Callable[[Triples, Vocab], str]] = {
     "prolog": prolog_facts,
     "datalog": datalog_facts,
     "sparql": sparql_facts,
+    "shacl": sparql_facts,
     "cypher": cypher_facts,
     "sql": sql_facts,
 }

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError
+from rnnlogic.base.types import PathKind
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, chain_variables, format_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
@@ -32,10 +33,11 @@ class Clause(NamedTuple):
     text: str  # for comments; without line breaks
     label: str | None  # the same as people see it, if relations have labels
     bound: Mapping[int, str]  # entities at places
+    unequal: list[tuple[int, int]]  # places with different entities
 
     @property
     def has_constants(self) -> bool:
-        """Whether it is a rule with constants; its body holds or not, so it counts as one walk."""
+        """Whether it is a rule with constants; its body holds or not, so it counts as one path."""
         return bool(self.bound)
 
     @property
@@ -61,7 +63,7 @@ class Clause(NamedTuple):
         return f"{self.number}: {self.text}{weight}{label}"
 
 
-def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
+def clauses(table: RuleTable, vocab: Vocab, path_kind: PathKind) -> Iterator[Clause]:
     """The rules as atoms, with inverse steps turned around."""
     for number, (rule, weight) in enumerate(zip(table.rules, table.column(WEIGHT), strict=True), start=1):
         text = format_rule(rule, vocab)
@@ -69,14 +71,17 @@ def clauses(table: RuleTable, vocab: Vocab) -> Iterator[Clause]:
             raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
         bodies, bound = _body(rule, vocab)
         label = rule_label(rule, vocab)
-        yield Clause(number, _atom(rule.head, 0, len(bodies), vocab), bodies, weight, text, label, bound)
+        is_simple = path_kind == "simple" and isinstance(rule, Chain)
+        unequal = _unequal(len(bodies)) if is_simple else []
+        head = _atom(rule.head, 0, len(bodies), vocab)
+        yield Clause(number, head, bodies, weight, text, label, bound, unequal)
 
 
-def weighted(table: RuleTable, relation: int, vocab: Vocab) -> list[Clause]:
+def weighted(table: RuleTable, relation: int, vocab: Vocab, path_kind: PathKind) -> list[Clause]:
     """The clauses of one relation; all must have weights."""
     if not len(table.rules.by_head(relation)):
         raise RuleError(f"there are no rules for {vocab.relation_name(relation)}")
-    found = list(clauses(table.take(table.rules.by_head(relation)), vocab))
+    found = list(clauses(table.take(table.rules.by_head(relation)), vocab, path_kind))
     if any(clause.weight is None for clause in found):
         raise RuleError("a ranking needs rules with weights: those of a run, or of a JSON Lines file")
     return found
@@ -103,6 +108,12 @@ def _body(rule: Chain | Constant, vocab: Vocab) -> tuple[list[Atom], dict[int, s
     bound = {0 if rule.at_head else 1: vocab.entities[rule.constant]}
     bound |= {} if rule.other == NONE else {2: vocab.entities[rule.other]}
     return [_atom(rule.step, *ends, vocab)], bound
+
+
+def _unequal(length: int) -> list[tuple[int, int]]:
+    """The places that differ on a simple path, as `simple_counts` tells."""
+    places = range(length + 1)
+    return [(i, j) for j in places for i in places[:j] if i == 0 or j - i <= 2]
 
 
 def _atom(relation: int, left: int, right: int, vocab: Vocab) -> Atom:

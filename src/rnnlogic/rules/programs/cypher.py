@@ -9,6 +9,7 @@ import json
 from itertools import groupby
 
 from rnnlogic.base.errors import RuleError
+from rnnlogic.base.types import PathKind
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.chain import Clause, clauses, without_nul
@@ -16,9 +17,9 @@ from rnnlogic.rules.rule import chain_variables
 from rnnlogic.rules.table import RuleTable
 
 
-def cypher(table: RuleTable, vocab: Vocab) -> str:
-    """One query: what every rule predicts (rule, head, relation, tail) and by how many walks."""
-    return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab))
+def cypher(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
+    """One query: what every rule predicts (rule, head, relation, tail) and by how many paths."""
+    return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab, path_kind))
 
 
 def cypher_facts(triples: Triples, vocab: Vocab) -> str:
@@ -60,7 +61,11 @@ def _answers(clause: Clause) -> str:
         here = f"({variables[i]}:Entity)" if i == 0 else f"({variables[i]})"
         step = f"[:{cypher_name(atom.relation)}]"
         arrow = f"-{step}->" if atom.left == i else f"<-{step}-"
-        lines.append(f"MATCH {here}{arrow}({variables[i + 1]}:Entity)")
+        differ = " AND ".join(
+            f"{variables[a]}.name <> {variables[b]}.name" for a, b in clause.unequal if b == i + 1
+        )
+        where = f" WHERE {differ}" if differ else ""
+        lines.append(f"MATCH {here}{arrow}({variables[i + 1]}:Entity){where}")
     head, tail = variables[clause.head.left], variables[clause.head.right]
     lines.append(
         f"RETURN {clause.number} AS rule, {head}.name AS head, "

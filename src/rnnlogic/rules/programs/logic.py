@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 
+from rnnlogic.base.types import PathKind
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.chain import Clause, clauses, without_nul
@@ -18,12 +19,12 @@ _PROLOG_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t"}
 _CLINGO_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n"}
 
 
-def prolog(table: RuleTable, vocab: Vocab) -> str:
-    """One clause per rule, with a solution for every walk; weights as `weight(Number, Weight)`."""
-    rules = list(clauses(table, vocab))
-    lines = [_FACTS_NOTE, "% rule(Number, Head, Relation, Tail) has a solution for every walk."]
+def prolog(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
+    """One clause per rule, with a solution for every path; weights as `weight(Number, Weight)`."""
+    rules = list(clauses(table, vocab, path_kind))
+    lines = [_FACTS_NOTE, "% rule(Number, Head, Relation, Tail) has a solution for every path."]
     for clause in rules:
-        body = _body(clause, prolog_atom)
+        body = _body(clause, prolog_atom, "\\==")
         lines += [f"% {clause.note}", f"{_rule(clause, prolog_atom)} :- {body}."]
     if any(clause.has_constants for clause in rules):
         lines.append("% The body of a rule that names entities holds or not: all its solutions count as one.")
@@ -32,11 +33,11 @@ def prolog(table: RuleTable, vocab: Vocab) -> str:
     return "\n".join(lines) + "\n"
 
 
-def datalog(table: RuleTable, vocab: Vocab) -> str:
-    """The answers of every rule with their numbers of walks, for clingo."""
+def datalog(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
+    """The answers of every rule with their numbers of paths, for clingo."""
     lines = [_FACTS_NOTE, "% walks(Number, Head, Relation, Tail, Count): answers of rule Number."]
-    for clause in clauses(table, vocab):
-        body, rule = _body(clause, clingo_string), _rule(clause, clingo_string)
+    for clause in clauses(table, vocab, path_kind):
+        body, rule = _body(clause, clingo_string, "!="), _rule(clause, clingo_string)
         between = ",".join(chain_variables(clause.length)[1:-1]) or "1"
         counted = f"walks{rule.removeprefix('rule')[:-1]}, N) :- {rule}, N = #count {{ {between} : {body} }}."
         lines += [f"% {clause.note}", f"{rule} :- {body}.", counted]
@@ -81,11 +82,12 @@ def _rule(clause: Clause, quoted: Callable[[str], str]) -> str:
     return f"rule({clause.number}, {terms[head.left]}, {quoted(head.relation)}, {terms[head.right]})"
 
 
-def _body(clause: Clause, quoted: Callable[[str], str]) -> str:
+def _body(clause: Clause, quoted: Callable[[str], str], differs: str) -> str:
     terms = _terms(clause, quoted)
-    return ", ".join(
+    facts = [
         f"fact({terms[atom.left]}, {quoted(atom.relation)}, {terms[atom.right]})" for atom in clause.body
-    )
+    ]
+    return ", ".join([*facts, *(f"{terms[i]} {differs} {terms[j]}" for i, j in clause.unequal)])
 
 
 def _terms(clause: Clause, quoted: Callable[[str], str]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from rnnlogic.base.types import Feature
+from rnnlogic.base.types import Feature, PathKind
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.chain import Clause, clauses, double, weighted
@@ -18,31 +18,39 @@ _HALVINGS = (32, 16, 8, 4, 2, 1)
 _SERIES = range(33, 0, -2)  # exponents k of the terms z^k / k in the sum
 
 
-def sparql_select(table: RuleTable, vocab: Vocab) -> str:
-    """One query: what every rule predicts (rule, head, relation, tail) and by how many walks."""
-    patterns = [f"{_fact_pattern(clause)} BIND({clause.number} AS ?rule)" for clause in clauses(table, vocab)]
+def sparql_select(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
+    """One query: what every rule predicts (rule, head, relation, tail) and by how many paths."""
+    rules = list(clauses(table, vocab, path_kind))
+    patterns = [f"{_fact_pattern(clause)} BIND({clause.number} AS ?rule)" for clause in rules]
     return (
         "SELECT ?rule ?head ?relation ?tail (COUNT(*) AS ?walks) WHERE {\n"
-        f"{_union(table, vocab, patterns)}}}\nGROUP BY ?rule ?head ?relation ?tail\n"
+        f"{_union(rules, patterns)}}}\nGROUP BY ?rule ?head ?relation ?tail\n"
     )
 
 
-def sparql_construct(table: RuleTable, vocab: Vocab) -> str:
+def sparql_construct(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
     """One query: the predicted facts as a graph."""
-    return f"CONSTRUCT {_predicted(table, vocab)}"
+    return f"CONSTRUCT {_predicted(list(clauses(table, vocab, path_kind)))}"
 
 
-def sparql_insert(table: RuleTable, vocab: Vocab) -> str:
+def sparql_insert(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
     """One update that adds the predicted facts; all rules see the facts as they were before it."""
-    return f"INSERT {_predicted(table, vocab)}"
+    return f"INSERT {_predicted(list(clauses(table, vocab, path_kind)))}"
 
 
 def sparql_ranking(
-    table: RuleTable, vocab: Vocab, relation: int, feature: Feature = "log1p", head: int | None = None
+    table: RuleTable,
+    vocab: Vocab,
+    relation: int,
+    feature: Feature = "log1p",
+    head: int | None = None,
+    path_kind: PathKind = "simple",
 ) -> str:
     """One query: the weighted sum over all rules of a relation, for one head or all, best answers first."""
     values = "" if head is None else f"VALUES ?query {{ {iri(vocab.entities[head])} }} "
-    parts = "  UNION\n".join(_weighted(clause, values) for clause in weighted(table, relation, vocab))
+    parts = "  UNION\n".join(
+        _weighted(clause, values) for clause in weighted(table, relation, vocab, path_kind)
+    )
     gain = {"count": "?weight * ?walks", "log1p": "?weight * ?log", "binary": "?weight"}[feature]
     return (
         f"SELECT ?query ?answer (SUM({gain}) AS ?score) WHERE {{\n{parts}"
@@ -67,14 +75,13 @@ def iri(name: str) -> str:
     return f"<{BASE}{quote(name, safe='')}>"
 
 
-def _predicted(table: RuleTable, vocab: Vocab) -> str:
-    patterns = [_fact_pattern(clause) for clause in clauses(table, vocab)]
-    return f"{{ ?head ?relation ?tail }} WHERE {{\n{_union(table, vocab, patterns)}}}\n"
+def _predicted(rules: list[Clause]) -> str:
+    patterns = [_fact_pattern(clause) for clause in rules]
+    return f"{{ ?head ?relation ?tail }} WHERE {{\n{_union(rules, patterns)}}}\n"
 
 
-def _union(table: RuleTable, vocab: Vocab, patterns: list[str]) -> str:
-    notes = [clause.note for clause in clauses(table, vocab)]
-    blocks = [f"  # {note}\n  {{ {body} }}\n" for note, body in zip(notes, patterns, strict=True)]
+def _union(rules: list[Clause], patterns: list[str]) -> str:
+    blocks = [f"  # {rule.note}\n  {{ {body} }}\n" for rule, body in zip(rules, patterns, strict=True)]
     return "  UNION\n".join(blocks)
 
 
@@ -97,7 +104,8 @@ def _body(clause: Clause, first: str, last: str) -> str:
         return _constants(clause, first, last)
     places = [first, *(f"?z{i}" for i in range(1, clause.length)), last]
     steps = [f"{places[atom.left]} {iri(atom.relation)} {places[atom.right]} ." for atom in clause.body]
-    return " ".join(steps)
+    differ = [f"FILTER({places[i]} != {places[j]})" for i, j in clause.unequal]
+    return " ".join([*steps, *differ])
 
 
 def _constants(clause: Clause, first: str, last: str) -> str:

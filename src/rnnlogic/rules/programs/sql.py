@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rnnlogic.base.types import Feature
+from rnnlogic.base.types import Feature, PathKind
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.chain import Atom, Clause, clauses, double, weighted, without_nul
@@ -12,17 +12,24 @@ _FEATURES: dict[Feature, str] = {"count": "walks", "log1p": "LN(1 + walks)", "bi
 _TABLE = "CREATE TABLE facts (head VARCHAR, relation VARCHAR, tail VARCHAR);\n"
 
 
-def sql(table: RuleTable, vocab: Vocab) -> str:
-    """One query: what every rule predicts (rule, head, relation, tail) and by how many walks."""
-    return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab))
+def sql(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
+    """One query: what every rule predicts (rule, head, relation, tail) and by how many paths."""
+    return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab, path_kind))
 
 
 def sql_ranking(
-    table: RuleTable, vocab: Vocab, relation: int, feature: Feature = "log1p", head: int | None = None
+    table: RuleTable,
+    vocab: Vocab,
+    relation: int,
+    feature: Feature = "log1p",
+    head: int | None = None,
+    path_kind: PathKind = "simple",
 ) -> str:
     """One query: the weighted sum over all rules of a relation, for one head or all, best answers first."""
     name = None if head is None else vocab.entities[head]
-    parts = "UNION ALL\n".join(_weighted(clause, name) for clause in weighted(table, relation, vocab))
+    parts = "UNION ALL\n".join(
+        _weighted(clause, name) for clause in weighted(table, relation, vocab, path_kind)
+    )
     return (
         f"WITH grounded AS (\n{parts})\n"
         f"SELECT query, answer, SUM(weight * {_FEATURES[feature]}) AS score\n"
@@ -73,7 +80,7 @@ def _select(clause: Clause, columns: str, conditions: list[str]) -> str:
         f"-- {clause.note}",
         f"SELECT {columns}, {is_one if clause.has_constants else 'COUNT(*)'} AS walks",
         " ".join(["FROM facts AS b1", *joins]),
-        f"WHERE {' AND '.join([*where, *_named(clause), *conditions])}",
+        f"WHERE {' AND '.join([*where, *_named(clause), *_unequal(clause), *conditions])}",
         f"GROUP BY {', '.join(_place(clause, place) for place in ends)}",
     ]
     return "\n".join(lines) + "\n"
@@ -90,6 +97,10 @@ def _place(clause: Clause, place: int) -> str:
 def _named(clause: Clause) -> list[str]:
     """That the body mentions the entity that it names."""
     return [f"{_end(clause.body[0], 1, 2)} = {sql_string(clause.bound[2])}"] if 2 in clause.bound else []
+
+
+def _unequal(clause: Clause) -> list[str]:
+    return [f"{_place(clause, i)} <> {_place(clause, j)}" for i, j in clause.unequal]
 
 
 def _end(atom: Atom, i: int, place: int) -> str:

@@ -134,11 +134,17 @@ function edit(button) {
   showEdits();
 }
 
-// Review: the current proposal is decided by a key; the server has saved it before it is shown as decided.
-function review(queue) {
-  const items = $$("li[data-decision]", queue);
-  let current = Math.max(items.findIndex((item) => !item.dataset.decision), 0);
-  const session = { accept: 0, reject: 0, skip: 0 };
+// Review: the current fact is decided by a key; the server has saved it before it is shown as decided. Lists of
+// answers and the page of one fact work alike.
+function review(list) {
+  const items = $$("[data-decision]", list), isQueue = list.matches("[data-queue]"), done = [];
+  let current = Math.max(items.findIndex((item) => !item.dataset.decision && !item.classList.contains("known")), 0);
+  const session = { accept: 0, reject: 0, unsure: 0 }, named = $("[data-name]");
+  const kind = (verdict) => (verdict === "other-reason" ? "accept" : verdict);
+  if (named) {
+    named.value = localStorage.getItem("rnnlogic-name") || "";
+    named.addEventListener("input", () => localStorage.setItem("rnnlogic-name", named.value));
+  }
   function focus(i) {
     items[current]?.classList.remove("current");
     current = Math.min(Math.max(i, 0), items.length - 1);
@@ -146,33 +152,56 @@ function review(queue) {
     items[current]?.focus({ preventScroll: true });
     items[current]?.scrollIntoView({ block: "nearest" });
   }
+  async function send(form, verdict) {
+    const body = new URLSearchParams(form ? new FormData(form) : {});
+    body.set("decision", verdict);
+    if (named?.value) body.set("by", named.value);
+    const answer = await fetch(`${base}/review`, { method: "POST", body, headers: { Accept: "application/json" } }).catch(() => null);
+    return Boolean(answer && answer.ok);
+  }
   async function decide(i, verdict) {
     const item = items[i], form = item && $("form", item);
     if (!form) return;
-    const body = new URLSearchParams(new FormData(form));
-    body.set("decision", verdict);
-    const answer = await fetch(form.action, { method: "POST", body, headers: { Accept: "application/json" } }).catch(() => null);
-    item.classList.toggle("failed", !answer || !answer.ok);
-    if (!answer || !answer.ok) return;
-    const before = item.dataset.decision;
-    if (before in session) session[before] -= 1;
-    if (verdict in session) session[verdict] += 1;
+    const is = await send(form, verdict);
+    item.classList.toggle("failed", !is);
+    if (!is) return;
+    const before = kind(item.dataset.decision);
+    if (before in session && done.includes(i)) session[before] -= 1;
+    if (kind(verdict) in session) session[kind(verdict)] += 1;
+    if (done.includes(i)) done.splice(done.indexOf(i), 1);
+    if (verdict !== "undo") done.push(i);
     item.dataset.decision = verdict === "undo" ? "" : verdict;
-    $("[data-progress]").textContent = `in this sitting ${session.accept} accepted, ${session.reject} rejected, ${session.skip} skipped`;
-    if (verdict !== "undo" && i === current) focus(i + 1);
+    const progress = $("[data-progress]");
+    if (progress) progress.textContent = `in this sitting ${session.accept} accepted, ${session.reject} rejected, ${session.unsure} unsure`;
+    if (verdict !== "undo" && i === current && items.length > 1) focus(i + 1);
+  }
+  // The last decision of this page, or else the last one of the run.
+  async function undo() {
+    if (done.length) {
+      const last = done.at(-1);
+      await decide(last, "undo");
+      focus(last);
+    } else if (await send(null, "undo")) location.reload();
   }
   items.forEach((item, i) => {
-    $("form", item)?.addEventListener("submit", (event) => { event.preventDefault(); focus(i); decide(i, event.submitter.value); });
+    $("form", item)?.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (isQueue) focus(i);
+      decide(i, event.submitter?.value || "accept");
+    });
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
-    const verdict = { a: "accept", r: "reject", s: "skip", u: "undo" }[event.key];
+    const verdict = { a: "accept", r: "reject", o: "other-reason", s: "unsure" }[event.key];
     if (verdict) { event.preventDefault(); decide(current, verdict); }
-    if (event.key === "j" || event.key === "ArrowDown") { event.preventDefault(); focus(current + 1); }
-    if (event.key === "k" || event.key === "ArrowUp") { event.preventDefault(); focus(current - 1); }
-    if (event.key === "w") location.href = $(".why", items[current]).href;
+    if (event.key === "u" && $(".decide", list)) { event.preventDefault(); undo(); }
+    if (event.key === "?" && $("[data-keys]")) $("[data-keys]").open = !$("[data-keys]").open;
+    const down = event.key === "j" || (isQueue && event.key === "ArrowDown"), up = event.key === "k" || (isQueue && event.key === "ArrowUp");
+    if (down || up) { event.preventDefault(); focus(current + (down ? 1 : -1)); }
+    if (event.key === "w" && $(".why", items[current])) location.href = $(".why", items[current]).href;
   });
-  if (items.length) focus(current);
+  if (items.length && isQueue) focus(current);
+  else if (items.length > 1) items[current].classList.add("current");
 }
 
 // How well relations are answered is measured after the start of the server; ask until it is there. Only the table
@@ -196,7 +225,7 @@ if ($("[data-filter]")) {
 $$("[data-edit]").forEach((button) => button.addEventListener("click", (event) => { event.preventDefault(); edit(button); }));
 $("[data-edits-clear]")?.addEventListener("click", () => { localStorage.removeItem(editsKey); showEdits(); });
 if ($("[data-edits]")) showEdits();
-if ($("[data-queue]")) review($("[data-queue]"));
+if ($("[data-review]")) review($("[data-review]"));
 if ($("[data-pending]")) setTimeout(() => awaitFigures(100), 2000);
 const copy = $("[data-copy]");
 if (copy && navigator.clipboard) {

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.chains.reference import bodies_of, hidden_facts, tails_of
+from rnnlogic.features.chains.reference import bodies_of, hidden_facts, simple_counts, tails_of
 from rnnlogic.features.chains.sampling.budget import Budget
 from rnnlogic.features.chains.trie import Trie
 
@@ -49,21 +49,31 @@ def ground_within(
     inverse: int,
     sums: NDArray[np.float64],  # noqa: ARG001 - the kernel's memory
     limit: int,
+    is_simple: bool,
+    may_turn: NDArray[np.bool_],  # noqa: ARG001 - spares the kernel work
     budget: Budget,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Walk counts within a budget; a prefix that bodies share is walked once."""
+    """Counts of paths within a budget; a prefix that bodies share is walked once."""
     cells: list[dict[int, float]] = []
     cuts: dict[tuple[int, tuple[int, ...]], tuple[int, int, int]] = {}
     for body in bodies_of(trie):
         for q, (head, tail) in enumerate(zip(heads.tolist(), hidden.tolist(), strict=True)):
             own_fact = hidden_facts(graph, head, relation, inverse, tail)
             key = _mixed(_mixed(_mixed(budget.seed, relation), head), tail)
-            reached = {head: 1.0}
+            reached, is_whole = {head: 1.0}, True
             for depth, step in enumerate(body):
                 if not reached:
                     break
                 key = _mixed(key, step)
-                reached, hubs, is_cut = _within(graph, reached, step, own_fact, budget, key)
+                reached, hubs = _followed(graph, reached, step, own_fact, is_simple, budget, key)
+                is_whole = is_whole and not hubs
+                if is_simple:
+                    reached.pop(head, None)
+                if is_simple and is_whole:
+                    simple = simple_counts(graph, head, body[: depth + 1], own_fact)
+                    reached = {entity: float(simple[entity]) for entity in reached if entity in simple}
+                reached, is_cut = _kept(reached, budget, key)
+                is_whole = is_whole and not is_cut
                 cuts[q, body[: depth + 1]] = (1, hubs, is_cut)
             cells.append(reached)
     ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
@@ -75,15 +85,16 @@ def ground_within(
     return entity, count, ptr, total
 
 
-def _within(
+def _followed(
     graph: GraphArrays,
     reached: dict[int, float],
     step: int,
     own_fact: set[tuple[int, int, int]],
+    is_simple: bool,
     budget: Budget,
     key: int,
-) -> tuple[dict[int, float], int, int]:
-    """One step within a budget: what is reached, hubs that were cut, whether results were."""
+) -> tuple[dict[int, float], int]:
+    """One step within a budget: what is reached, and hubs that were cut."""
     following: dict[int, float] = {}
     hubs = 0
     for entity, count in reached.items():
@@ -92,10 +103,15 @@ def _within(
         hubs += stride > 1
         weight = count if stride == 1 else _scaled(count, stride, _mixed(own, 1))
         for tail in tails:
-            if (entity, step, tail) not in own_fact:
+            if (entity, step, tail) not in own_fact and not (is_simple and tail == entity):
                 following[tail] = following.get(tail, 0) + weight
+    return following, hubs
+
+
+def _kept(reached: dict[int, float], budget: Budget, key: int) -> tuple[dict[int, float], int]:
+    """Results within a budget, and whether some were left out."""
     own = _mixed(key, -2)
-    kept, stride = _every(list(following.items()), budget.results, own)
+    kept, stride = _every(list(reached.items()), budget.results, own)
     if stride == 1:
-        return following, hubs, 0
-    return {e: _scaled(count, stride, _mixed(own, k)) for k, (e, count) in enumerate(kept)}, hubs, 1
+        return reached, 0
+    return {e: _scaled(count, stride, _mixed(own, k)) for k, (e, count) in enumerate(kept)}, 1

@@ -60,13 +60,13 @@ def _exp(x: float) -> float:
 def cross_entropy(
     query_ptr: NDArray[np.int64],
     target: NDArray[np.float64],
-    stands_for: NDArray[np.float64],
+    multiplicity: NDArray[np.float64],
     scores: NDArray[np.float64],
     upstream: NDArray[np.float64],
 ) -> float:
     """Sum over queries of -sum target * log softmax(scores); upstream [candidates] gets its derivative.
 
-    A candidate counts as stands_for [candidates] many in the softmax. The targets of a query sum to its
+    A candidate counts as multiplicity [candidates] many in the softmax. The targets of a query sum to its
     weight, which may be 0.
     """
     loss = 0.0
@@ -77,7 +77,7 @@ def cross_entropy(
             highest = max(highest, scores[c])
             weight += target[c]
         for c in range(first, last):
-            upstream[c] = stands_for[c] * _exp(scores[c] - highest)
+            upstream[c] = multiplicity[c] * _exp(scores[c] - highest)
         total = 0.0
         for c in range(first, last):
             total += upstream[c]
@@ -124,7 +124,7 @@ def curvatures(
 def restricted(
     query_ptr: NDArray[np.int64],
     target: NDArray[np.float64],
-    stands_for: NDArray[np.float64],
+    multiplicity: NDArray[np.float64],
     rest: NDArray[np.float64],
     column_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
@@ -157,11 +157,11 @@ def restricted(
         for c in range(query_ptr[q], query_ptr[q + 1]):
             if is_merged and place[c] == 0 and others >= 0:
                 new_target[others] += target[c]
-                many[others] += stands_for[c]
+                many[others] += multiplicity[c]
                 continue
             if place[c] == 0:
                 others = used
-            new_target[used], many[used], new_rest[used] = target[c], stands_for[c], rest[c]
+            new_target[used], many[used], new_rest[used] = target[c], multiplicity[c], rest[c]
             place[c] = used
             used += 1
         new_ptr[q + 1] = used
@@ -182,7 +182,7 @@ def restricted(
 def _value_and_slope(
     query_ptr: NDArray[np.int64],
     target: NDArray[np.float64],
-    stands_for: NDArray[np.float64],
+    multiplicity: NDArray[np.float64],
     rest: NDArray[np.float64],
     column_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
@@ -200,7 +200,7 @@ def _value_and_slope(
         if weight != 0.0:
             for n in range(np.uint64(column_ptr[i]), np.uint64(column_ptr[i + 1])):
                 scores[np.uint32(candidate[n])] += weight * value[n]
-    loss = cross_entropy(query_ptr, target, stands_for, scores, upstream)
+    loss = cross_entropy(query_ptr, target, multiplicity, scores, upstream)
     for i in range(len(weights)):
         total = 0.0
         for n in range(np.uint64(column_ptr[i]), np.uint64(column_ptr[i + 1])):
@@ -211,15 +211,18 @@ def _value_and_slope(
 
 
 @compiled
-def _steepest(weight: float, slope: float, penalty: float, nonnegative: bool) -> float:
-    """The derivative with the penalty, towards the side to which the loss falls; 0 at a minimum."""
+def _steepest(weight: float, slope: float, penalty: float, sign: int) -> float:
+    """The derivative with the penalty, towards the side to which the loss falls; 0 at a minimum.
+
+    A weight with a sign (1, -1) does not leave zero towards the other side; with 0 it may go either way.
+    """
     if weight > 0.0:
         return slope + penalty
     if weight < 0.0:
         return slope - penalty
-    if slope + penalty < 0.0:
+    if slope + penalty < 0.0 and sign >= 0:
         return slope + penalty
-    if slope - penalty > 0.0 and not nonnegative:
+    if slope - penalty > 0.0 and sign <= 0:
         return slope - penalty
     return 0.0
 
@@ -283,7 +286,7 @@ def _go(
 def minimised(
     query_ptr: NDArray[np.int64],
     target: NDArray[np.float64],
-    stands_for: NDArray[np.float64],
+    multiplicity: NDArray[np.float64],
     rest: NDArray[np.float64],
     column_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
@@ -291,30 +294,32 @@ def minimised(
     start: NDArray[np.float64],
     penalty: NDArray[np.float64],
     scale: NDArray[np.float64],
+    signs: NDArray[np.int8],
     weight_decay: float,
-    nonnegative: bool,
     steps: int,
     tolerance: float,
 ) -> tuple[NDArray[np.float64], int]:
     """Weights [k] of all columns with the least loss + penalty * |weight| + L2, and the passes it took.
 
     L-BFGS that never crosses zero within a step (OWL-QN). scale [k] is about the inverse of each second
-    derivative. It ends after so many passes, or when the loss changes by less than the tolerance.
+    derivative; signs [k] say on which side of zero a weight must be (0: on any). It ends after so many
+    passes, or when the loss changes by less than the tolerance.
     """
     size, memory = len(start), 10
-    told = query_ptr, target, stands_for, rest, column_ptr, candidate, value
+    told = query_ptr, target, multiplicity, rest, column_ptr, candidate, value
     weights, slope, direction = start.copy(), np.empty(size), np.empty(size)
     other, other_slope, pseudo = np.empty(size), np.empty(size), np.empty(size)
     moved, turned, inverse = np.zeros((memory, size)), np.zeros((memory, size)), np.zeros(memory)
     room = np.empty(len(target)), np.empty(len(target))
-    if nonnegative:
-        weights = np.maximum(weights, 0.0)
+    for i in range(size):
+        if weights[i] * signs[i] < 0.0:
+            weights[i] = 0.0
     loss = _value_and_slope(*told, weights, weight_decay, *room, slope)
     loss += float(np.sum(penalty * np.abs(weights)))
     passes, kept = 1, 0
     while passes < steps:
         for i in range(size):
-            pseudo[i] = _steepest(weights[i], slope[i], penalty[i], nonnegative)
+            pseudo[i] = _steepest(weights[i], slope[i], penalty[i], signs[i])
         falls = _direct(pseudo, moved, turned, inverse, kept, scale, direction)
         if falls >= 0.0:
             break

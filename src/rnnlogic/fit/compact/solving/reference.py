@@ -51,15 +51,15 @@ def column_sums(
 
 
 def cross_entropy(
-    query_ptr: NDArray[np.int64], target: Floats, stands_for: Floats, scores: Floats, upstream: Floats
+    query_ptr: NDArray[np.int64], target: Floats, multiplicity: Floats, scores: Floats, upstream: Floats
 ) -> float:
     """Sum over queries of -sum target * log softmax(scores); upstream [candidates] gets its derivative."""
     loss = 0.0
     for first, last in pairwise(query_ptr.tolist()):
-        odds = [stands_for[c] * math.exp(scores[c]) for c in range(first, last)]
+        odds = [multiplicity[c] * math.exp(scores[c]) for c in range(first, last)]
         weight = sum(target[first:last])
         for c, odd in zip(range(first, last), odds, strict=True):
-            loss -= target[c] * math.log(odd / stands_for[c] / sum(odds))
+            loss -= target[c] * math.log(odd / multiplicity[c] / sum(odds))
             upstream[c] = weight * odd / sum(odds) - target[c]
     return loss
 
@@ -88,7 +88,7 @@ def curvatures(
 def restricted(
     query_ptr: NDArray[np.int64],
     target: Floats,
-    stands_for: Floats,
+    multiplicity: Floats,
     rest: Floats,
     column_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
@@ -118,7 +118,7 @@ def restricted(
     return (
         np.array(new_ptr, np.int64),
         np.array([target[group].sum() for group in groups], np.float64),
-        np.array([stands_for[group].sum() for group in groups], np.float64),
+        np.array([multiplicity[group].sum() for group in groups], np.float64),
         np.array([rest[group[0]] for group in groups], np.float64),
         np.append(0, np.cumsum([len(column) for column in entries])).astype(np.int64),
         np.array([place[c] for column in entries for c, _ in column], np.int32),
@@ -133,13 +133,13 @@ class _Loss:
         self,
         query_ptr: NDArray[np.int64],
         target: Floats,
-        stands_for: Floats,
+        multiplicity: Floats,
         rest: Floats,
         columns: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]],
         penalty: Floats,
         weight_decay: float,
     ) -> None:
-        self.told, self.rest, self.columns = (query_ptr, target, stands_for), rest, columns
+        self.told, self.rest, self.columns = (query_ptr, target, multiplicity), rest, columns
         self.penalty, self.weight_decay, self.passes = penalty, weight_decay, 0
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
@@ -154,13 +154,13 @@ class _Loss:
         return loss + decay + float(self.penalty @ np.abs(weights)), slope
 
 
-def _steepest(weight: float, slope: float, penalty: float, nonnegative: bool) -> float:
+def _steepest(weight: float, slope: float, penalty: float, sign: int) -> float:
     """The derivative towards the side to which the loss falls; 0 at a minimum."""
     if weight != 0:
         return slope + math.copysign(penalty, weight)
-    if slope < -penalty:
+    if slope < -penalty and sign >= 0:
         return slope + penalty
-    return slope - penalty if slope > penalty and not nonnegative else 0.0
+    return slope - penalty if slope > penalty and sign <= 0 else 0.0
 
 
 def _direction(pseudo: Floats, memory: list[tuple[Floats, Floats]], scale: Floats) -> Floats:
@@ -182,7 +182,7 @@ def _direction(pseudo: Floats, memory: list[tuple[Floats, Floats]], scale: Float
 def minimised(
     query_ptr: NDArray[np.int64],
     target: Floats,
-    stands_for: Floats,
+    multiplicity: Floats,
     rest: Floats,
     column_ptr: NDArray[np.int64],
     candidate: NDArray[np.int32],
@@ -190,20 +190,20 @@ def minimised(
     start: Floats,
     penalty: Floats,
     scale: Floats,
+    signs: NDArray[np.int8],
     weight_decay: float,
-    nonnegative: bool,
     steps: int,
     tolerance: float,
 ) -> tuple[Floats, int]:
     """Weights [k] of all columns with the least loss + penalty * |weight| + L2, and the passes it took."""
     columns = (column_ptr, candidate, value)
-    loss_of = _Loss(query_ptr, target, stands_for, rest, columns, penalty, weight_decay)
-    weights = np.maximum(start, 0.0) if nonnegative else start.copy()
+    loss_of = _Loss(query_ptr, target, multiplicity, rest, columns, penalty, weight_decay)
+    weights = np.where(start * signs < 0, 0.0, start)
     memory: list[tuple[Floats, Floats]] = []
     loss, slope = loss_of(weights)
     while loss_of.passes < steps:
-        told = zip(weights, slope, penalty, strict=True)
-        pseudo = np.array([_steepest(w, s, p, nonnegative) for w, s, p in told])
+        told = zip(weights, slope, penalty, signs, strict=True)
+        pseudo = np.array([_steepest(w, s, p, sign) for w, s, p, sign in told])
         direction = _direction(pseudo, memory, scale)
         falls = float(direction @ pseudo)
         if falls >= 0:

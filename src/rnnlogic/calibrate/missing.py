@@ -1,0 +1,120 @@
+"""How many facts of each relation are missing: counted, given, or estimated from what can be seen.
+
+Facts are hidden in turn, and the model scores them among all that it proposes. Where a share of the hidden
+facts scores above some threshold, so would the same share of the missing ones. They are among the proposals
+above it, so there are at most as many as these, divided by the share. The lowest of these bounds counts. In
+a full graph few proposals score like hidden facts; in a graph with gaps the missing ones do.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.errors import RNNLogicError
+
+Origin = Literal["counted", "estimated", "given"]
+Values = NDArray[np.float64]
+
+TAILS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of the hidden facts above a threshold
+FEW = 5.0  # hidden facts that the bound of the whole graph counts in the bound of a relation
+HALF = 0.5  # of a proposal is added to their number, as is usual where a count may be 0
+# False facts that no rule can tell from missing ones, as a share of the facts: some are in every graph. So a
+# few proposals that look right are no sign of gaps.
+ALIKE = 0.02
+LEAST = 1e-6  # of a number of facts, where logarithms are taken
+
+
+class Scored(NamedTuple):
+    """Facts of some relations with their log-odds; each stands for `weight` facts."""
+
+    logit: Values  # [n]
+    relation: NDArray[np.integer]  # [n]
+    weight: Values  # [n]
+
+
+def parsed_missing(text: str | float | None) -> float | None:
+    """A number of facts, or below 1 a share of the known ones; `5%` is a share, too."""
+    if text is None:
+        return None
+    try:
+        whole = str(text).strip()
+        number = float(whole.removesuffix("%")) / (100 if whole.endswith("%") else 1)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < 1e12 or (whole.endswith("%") and number >= 1):
+        problem = f"{text!r} is not a number of missing facts"
+        raise RNNLogicError(f"{problem}; give a count such as 120, or a share such as 0.05 or 5%")
+    return number
+
+
+def number_given(missing: float, facts: int) -> int:
+    """How many facts a number or share is."""
+    return round(missing * facts if missing < 1 else missing)
+
+
+def spread(cases: NDArray[np.integer], facts: NDArray[np.integer]) -> Values:
+    """Shares [R] of the missing facts by relation, from counts [R] of hidden facts and of known facts.
+
+    Both tell where facts are missing, and together they tell it better. The known facts count as many times
+    as the hidden ones vary no more around them than chance allows (a Dirichlet prior, by moments).
+    """
+    number, common = int(cases.sum()), facts / max(facts.sum(), 1)
+    expected = number * common
+    has_some = expected > 0
+    if not has_some.any():
+        return cases / max(number, 1)
+    chi_square = float(((cases - expected)[has_some] ** 2 / expected[has_some]).sum())
+    excess = max(chi_square / max(int(has_some.sum()) - 1, 1), 1.0)
+    strength = float(facts.sum())
+    if excess > 1:
+        strength = min(strength, max(number - excess, 0.0) / (excess - 1))
+    share = np.where(cases > 0, (cases + strength * common) / (number + strength), 0.0)
+    return np.asarray(share / max(share.sum(), LEAST))
+
+
+def estimated_missing(
+    hidden: Scored, proposals: Scored, picked: NDArray[np.integer], facts: NDArray[np.integer]
+) -> Values:
+    """Missing facts [R] of each relation, of which so many facts are known [R] and so many were hidden [R].
+
+    Hidden facts that no rule reaches are not among the scored ones, but they count in `picked`. The bound of
+    a relation is drawn towards that of the whole graph, as a geometric mean: where few facts were hidden, it
+    may be far too high.
+    """
+    known = np.maximum(facts, 1)
+    lowest = np.full(len(facts), np.inf)
+    all_hidden, all_proposals = map(_as_one_relation, (hidden, proposals))
+    for tail in TAILS:
+        bound, number = _bound(hidden, proposals, picked, tail)
+        whole, _ = _bound(all_hidden, all_proposals, picked.sum(keepdims=True), tail)
+        if np.isfinite(whole[0]):
+            common = np.log(whole[0] / max(float(facts.sum()), 1.0))
+            own = np.where(number > 0, np.log(np.where(number > 0, bound, 1.0) / known), common)
+            lowest = np.minimum(lowest, np.exp((number * own + FEW * common) / (number + FEW)))
+    rate = np.where(np.isfinite(lowest), lowest, 0.0)
+    return np.asarray(facts * rate * rate / (rate + ALIKE))
+
+
+def _as_one_relation(scored: Scored) -> Scored:
+    return scored._replace(relation=np.zeros(len(scored.relation), np.int64))
+
+
+def _bound(
+    hidden: Scored, proposals: Scored, picked: NDArray[np.integer], tail: float
+) -> tuple[Values, NDArray[np.int64]]:
+    """At most how many facts are missing [groups], by so many of the best hidden ones; 0 if too few score."""
+    groups, of_hidden, of_proposals = len(picked), hidden.relation, proposals.relation
+    order = np.lexsort((-hidden.logit, of_hidden))
+    first = np.searchsorted(of_hidden[order], np.arange(groups))
+    reached = np.bincount(of_hidden, minlength=groups)
+    wanted = np.maximum(np.ceil(tail * picked), 1).astype(np.int64)
+    has = (reached >= wanted) & (picked > 0)
+    threshold = np.full(groups, np.inf)
+    threshold[has] = hidden.logit[order][first[has] + wanted[has] - 1]
+    is_above = proposals.logit >= threshold[of_proposals]
+    above = np.bincount(of_proposals, proposals.weight * is_above, groups) + HALF
+    number = np.where(has, wanted, 0)
+    return np.where(has, above * picked / wanted, np.inf), number

@@ -1,0 +1,157 @@
+"""Aggregates: features whose value comes from the rules that reach an answer, as that of [best_chain].
+
+Their values depend on which rules are there: a table from which rules are taken away folds them again.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.features.base import STRETCH, Aggregate, Ids, Mask, Numbers, Places, Rows
+from rnnlogic.features.chains.scratch import zeros
+from rnnlogic.features.names import owned
+from rnnlogic.features.ops.kernels import largest, number_answers
+from rnnlogic.rules.ruleset import RuleSet
+
+BEST_CHAIN = "best_chain"
+
+
+def chain_confidences(rules: RuleSet) -> Numbers:
+    """The smoothed confidence of each chain [n]; 0 for other rules."""
+    return np.where(rules.are_chains, rules.trust, np.float32(0))
+
+
+class Best:
+    """The most confident rule counts log(1 + 100 * confidence), and all others nothing."""
+
+    def strengths(self, rules: RuleSet) -> Numbers:
+        """What each chain [n] counts if it is the most confident one."""
+        return self.strength_of(chain_confidences(rules))
+
+    @staticmethod
+    def strength_of(confidence: NDArray[Any]) -> NDArray[Any]:
+        """What rules of some confidence [n] count."""
+        return np.asarray(np.log1p(STRETCH * confidence))
+
+    def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
+        """The largest strength of the rules that reach each candidate [size]."""
+        return largest(candidate, rule, strength, size)
+
+    def decide(self, strength: Numbers, value: Numbers) -> Mask:
+        """Those with the largest strength."""
+        return np.asarray((strength > 0) & (strength >= value))
+
+    def weights(self, strength: NDArray[np.floating]) -> NDArray[np.float64]:
+        """All for the first of the strongest."""
+        weights = np.zeros(len(strength))
+        weights[np.argmax(strength)] = 1.0
+        return weights
+
+
+class NoisyOr:
+    """Each rule adds -log(1 - confidence): the chance that all are wrong, if they are independent."""
+
+    def strengths(self, rules: RuleSet) -> Numbers:
+        """The term of each chain [n]."""
+        return self.strength_of(chain_confidences(rules))
+
+    @staticmethod
+    def strength_of(confidence: NDArray[Any]) -> NDArray[Any]:
+        """The terms of rules of some confidence [n]."""
+        return np.array([-math.log1p(-c) for c in confidence.tolist()])
+
+    def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
+        """The sum of the terms of the rules that reach each candidate [size]."""
+        return np.bincount(candidate, strength[rule], minlength=size).astype(np.float32)
+
+    def decide(self, strength: Numbers, value: Numbers) -> Mask:
+        """All that have a term."""
+        del value
+        return np.asarray(strength > 0)
+
+    def weights(self, strength: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Each gets its term."""
+        return np.asarray(strength, np.float64)
+
+
+AGGREGATES: dict[str, Aggregate] = {BEST_CHAIN: Best()}  # by the name of the feature
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """An aggregate among the rules of a relation."""
+
+    aggregate: Aggregate
+    place: int  # its position among the rules
+    strength: Numbers  # [k] of the rules; 0 for those that take no part
+
+    def rows(self, found: Rows, queries: int, entities: int) -> Rows:
+        """Its values for the answers that rules reach."""
+        bodies = np.flatnonzero(self.strength[found.place] > 0)
+        with zeros("number", entities, np.int64) as number:
+            ptr, entity, candidate, body = number_answers(found.ptr, found.entity, bodies, queries, number)
+        value = self.values(candidate, found.place.astype(np.int32)[body], len(entity))
+        said = value != 0
+        kept = np.append(0, np.cumsum(said))[ptr]
+        return Rows(np.array([self.place]), kept, entity[said], value[said])
+
+    def values(self, candidate: Places, rule: Places, size: int) -> Numbers:
+        """Its value at each candidate [size]: rule `rule[i]` reaches candidate `candidate[i]` [n]."""
+        return self.aggregate.fold(candidate, rule, self.strength, size)
+
+    def among(self, kept: Mask) -> Fold:
+        """The same, if only some of the rules [k] take part."""
+        return replace(self, strength=np.where(kept, self.strength, np.float32(0)))
+
+    def moved(self, column: NDArray[np.integer]) -> Fold:
+        """The same among fewer rules, by their new places [k], -1 for those that are left out."""
+        return replace(self, place=int(column[self.place]), strength=self.strength[column >= 0])
+
+    def weights(self, rule: Ids) -> NDArray[np.float64]:
+        """How much the rules [n] add that reach one candidate, against each other; 0: nothing."""
+        weights = np.zeros(len(rule))
+        own = np.flatnonzero(self.strength[rule] > 0)
+        if len(own):
+            weights[own] = self.aggregate.weights(self.strength[rule[own]])
+        return weights
+
+
+def folds_of(rules: RuleSet, ids: Ids) -> list[Fold]:
+    """The aggregates among some rules [k] of one relation."""
+    own = rules[ids] if len(ids) else rules[:0]
+    return [
+        Fold(aggregate, place, aggregate.strengths(own).astype(np.float32))
+        for name, aggregate in AGGREGATES.items()
+        for place in np.flatnonzero(own.are_feature(name)).tolist()
+    ]
+
+
+def split_aggregates(
+    rules: RuleSet, ids: Ids, weight: NDArray[np.float64], value: NDArray[np.float64]
+) -> tuple[Ids, NDArray[np.float64], int | None]:
+    """What aggregates add to one candidate, given to the rules [n] with these ids that reach it.
+
+    Returns which rules are left, their weights, greater by their part, and which of them is the best rule.
+    An aggregate none of whose rules is there keeps what it adds.
+    """
+    folds = [fold for fold in folds_of(rules, ids) if fold.strength.any()]
+    left = np.setdiff1d(np.arange(len(ids)), [fold.place for fold in folds])
+    parts, best = weight.copy(), None
+    for fold in folds:
+        share = fold.weights(np.arange(len(ids)))
+        own = np.flatnonzero(share)
+        share = share[own] / math.fsum(share[own])
+        parts[own] += weight[fold.place] * value[fold.place] * share / value[own]
+        if isinstance(fold.aggregate, Best):
+            best = int(np.searchsorted(left, own[0]))
+    return left, parts[left], best
+
+
+def are_aggregates(rules: RuleSet) -> Mask:
+    """Which rules [n] are aggregates."""
+    return owned(rules, AGGREGATES)

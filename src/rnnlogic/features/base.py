@@ -1,0 +1,184 @@
+"""The door of features: sources turn queries into rows, aggregates fold rows of rules into one column.
+
+A source grounds some rules of a relation: `Source.on` makes it ready for one graph and relation, and
+`Ready.rows` gives what the rules reach for a batch of queries. An aggregate is a feature whose value depends
+on the rules that reach an answer; it says how much each of them adds. Both have a name in a table:
+`SOURCES` (sources.py) and `AGGREGATES` (aggregates.py). Nothing behind these tables asks what kind a rule is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.data.graph import Graph
+from rnnlogic.features.chains.sampling.budget import NO_CUTS, Budget
+from rnnlogic.features.items import Items
+from rnnlogic.rules.rule import Rule
+from rnnlogic.rules.ruleset import RuleSet
+
+UNSEEN = 5.0  # wrong results that every rule is taken to have besides those seen: few cases prove little
+STRETCH = (
+    100.0  # a confidence c counts log(1 + 100 c) as the best one: .9 against .5 little, .05 against .01 much
+)
+Ids = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.float32]
+Places = NDArray[np.integer]
+
+
+class Batch(NamedTuple):
+    """Queries of one relation, and what is hidden of each.
+
+    `hidden` is the answer whose fact is hidden, -1 where nothing is; -2 - answer hides all links of its ends.
+    """
+
+    positions: Ids  # [q] places of the queries among those given
+    relation: int
+    heads: NDArray[np.int32]  # [q]
+    hidden: NDArray[np.int32]  # [q]
+
+    def halves(self) -> tuple[Batch, Batch]:
+        """The first and the second half of the queries."""
+        middle = len(self.positions) // 2
+        first, second = slice(None, middle), slice(middle, None)
+        return (
+            Batch(self.positions[first], self.relation, self.heads[first], self.hidden[first]),
+            Batch(self.positions[second], self.relation, self.heads[second], self.hidden[second]),
+        )
+
+
+class Rows(NamedTuple):
+    """What rules reach: rule `place[k]` reaches entity[ptr[i] : ptr[i + 1]] with i = k * queries + query."""
+
+    place: Ids  # [k] positions among the rules of the relation
+    ptr: Ids  # [k*q+1]
+    entity: NDArray[np.int32]  # [n]
+    value: NDArray[Any]  # [n] numbers of paths (integers), or values (float32)
+    cuts: Ids = NO_CUTS  # [3] what a budget left out
+
+
+def joined(parts: list[Rows]) -> Rows:
+    """The rows of several parts, one after another; floats where some are values."""
+    if not parts:
+        none = np.zeros(0, np.int64)
+        return Rows(none, np.zeros(1, np.int64), none.astype(np.int32), none.astype(np.int32))
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(part.ptr[-1] for part in parts)])
+    moved = [part.ptr[1:] + start for part, start in zip(parts, starts, strict=False)]
+    dtype = np.result_type(*(part.value for part in parts))
+    if dtype.kind == "f":  # numbers of paths beyond 2^24 need the longer floats
+        largest = max(part.value.max(initial=0) for part in parts)
+        dtype = np.dtype(np.float32 if largest < 1 << 24 else np.float64)
+    return Rows(
+        np.concatenate([part.place for part in parts]),
+        np.concatenate([np.zeros(1, np.int64), *moved]),
+        np.concatenate([part.entity for part in parts]),
+        np.concatenate([part.value for part in parts], dtype=dtype, casting="same_kind"),
+        sum((part.cuts for part in parts), NO_CUTS.copy()),
+    )
+
+
+class Answers(NamedTuple):
+    """The entities that some rules reach for each query of a batch, in order of first visit."""
+
+    ptr: Ids  # [q+1]
+    entity: NDArray[np.int32]  # [c]
+
+
+class Stage(IntEnum):
+    """When a source is asked."""
+
+    REACHES = 0  # first: it looks at nothing but the graph
+    ADDS = 1  # it describes all answers found so far, and may add some
+    DESCRIBES = 2  # last: it describes answers and adds none
+
+
+class Place(NamedTuple):
+    """The rules that a source has to ground for one relation on one graph."""
+
+    graph: Graph
+    relation: int
+    rules: RuleSet  # [k]
+    place: Ids  # [k] their positions among all rules of the relation
+    items: Callable[[], Items]  # what is true of each entity, found once per graph
+    budget: Budget | None  # of work per query, where it could run out
+
+    @property
+    def inverse(self) -> int:
+        """The inverse of the relation."""
+        return self.graph.inverse(self.relation)
+
+
+class Query(NamedTuple):
+    """A question whose answer is known."""
+
+    head: int
+    relation: int
+    tail: int
+    is_hidden: bool  # whether the fact itself may be looked at
+
+
+class Term(NamedTuple):
+    """A rule that is no part of a model, but behind the value of one of its features."""
+
+    rule: Rule
+    support: int  # other entities with the body and the answer
+    holders: int  # other entities with the body
+    confidence: float  # smoothed
+    weight: float = 1.0  # how much of the value it adds, against the other terms
+
+
+class Ready(Protocol):
+    """Rules of one relation made ready for one graph."""
+
+    def rows(self, batch: Batch, answers: Answers, most: int) -> Rows | None:
+        """What the rules reach; None if that is more than `most` results of more than one query.
+
+        `answers` holds all that other sources have found; it is empty for a source that comes first.
+        """
+
+
+class Source(Protocol):
+    """Grounds rules of one kind, or some features."""
+
+    stage: Stage
+    counts_paths: bool  # whether values are numbers of paths
+
+    def owns(self, rules: RuleSet) -> Mask:
+        """Which rules [n] it grounds."""
+
+    def on(self, place: Place) -> Ready:
+        """Its rules made ready for one relation on one graph; there may be none."""
+
+    def terms(self, graph: Graph, name: str, query: Query) -> Sequence[Term]:
+        """The rules behind a feature of this name that no model holds; none for most features."""
+        del graph, name, query
+        return ()
+
+
+class Aggregate(Protocol):
+    """Folds the rules that reach an answer into one value, by a number for each rule."""
+
+    def strengths(self, rules: RuleSet) -> Numbers:
+        """What each rule [n] counts; 0: it takes no part."""
+
+    def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
+        """The values [size] of all candidates, by rows [n]: rule `rule[i]` reaches candidate `candidate[i]`.
+
+        `strength` is of each rule. A value of 0 says nothing, and makes no row.
+        """
+
+    def decide(self, strength: Numbers, value: Numbers) -> Mask:
+        """Which rows [n] make the value what it is, given the strength of the rule and that value."""
+
+    def weights(self, strength: Numbers) -> NDArray[np.float64]:
+        """How much of its value the rules [n] add that reach one candidate, against each other.
+
+        There is at least one, and each has a strength above 0.
+        """

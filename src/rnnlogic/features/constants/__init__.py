@@ -1,0 +1,1 @@
+"""Rules with constants, and summaries of those that the facts imply."""

@@ -1,0 +1,317 @@
+"""Compiled kernels of rules with constants; every public one has a plain twin in `reference.py`.
+
+A rule with constants says that who has an item (see `Items`) has an answer. Inner loops have unsigned places,
+so that numba leaves out the check for places counted from the end.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.compiled import compiled
+from rnnlogic.data.graph import GraphArrays
+from rnnlogic.features.base import STRETCH, UNSEEN
+from rnnlogic.features.chains.kernels import edges_of
+from rnnlogic.features.items import Items
+from rnnlogic.features.ops.kernels import grown, is_visible, rule_by_rule
+
+SUMMARIES = 4  # the best rule about X, several of them; the same about Y
+BEST = 5  # rules with constants that count for one candidate
+SUPPORT = 2  # facts besides that of the query that a rule with constants must explain
+LEAST = 0.01  # confidence that counts: bodies that are true of very many entities say little, and cost most
+
+
+class Table(NamedTuple):
+    """Rules with constants of one relation, by one of their ends."""
+
+    key: NDArray[np.int64]  # [m] ascending: items, or answers
+    ptr: NDArray[np.int64]  # [m+1]
+    other: NDArray[np.int64]  # [n] answers, or items
+    support: NDArray[np.int32]  # [n] entities with the item that have the answer
+
+
+@compiled
+def count_answers(
+    graph: GraphArrays, items: Items, relation: int, num_entities: int, least: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """item [n], answer [n], support [n] of the rules with constants of a relation with this support at least.
+
+    Items come in order, the answers of one in order of first visit. Rules that are chains are left out: an
+    item that mentions the answer, and that a fact of the relation itself exists.
+    """
+    rows = len(items.relation)
+    inverse = (relation + items.num_relations) % (2 * items.num_relations)
+    first_row, last_row = graph.relation_rows[relation], graph.relation_rows[relation + 1]
+    row_of = np.full(num_entities, -1, np.int64)  # the row (relation, entity)
+    for row in range(first_row, last_row):
+        row_of[graph.row_head[row]] = row
+    item_of, answer_of = np.empty(1024, np.int64), np.empty(1024, np.int64)
+    support_of = np.empty(1024, np.int32)
+    seen = np.zeros(num_entities, np.int32)
+    touched = np.empty(num_entities + 1, np.int64)  # one is written before it is known to be new
+    used = 0
+    for item in range(rows + 2 * items.num_relations):
+        if items.holders[item] <= least or item == rows + inverse:
+            continue
+        if item < rows:
+            lo, hi, constant = graph.row_edges[item], graph.row_edges[item + 1], graph.row_head[item]
+        else:
+            back = (item - rows + items.num_relations) % (2 * items.num_relations)
+            lo, hi, constant = graph.relation_rows[back], graph.relation_rows[back + 1], np.int32(-1)
+        reached = 0
+        for i in range(lo, hi):
+            entity = graph.tails[i] if item < rows else graph.row_head[i]
+            row = row_of[entity]
+            if row < 0:
+                continue
+            for edge in range(graph.row_edges[row], graph.row_edges[row + 1]):
+                answer = graph.tails[edge]
+                touched[reached] = answer
+                reached += seen[answer] == 0
+                seen[answer] += 1
+        if used + reached > len(item_of):
+            size = max(2 * len(item_of), used + reached)
+            item_of, answer_of = grown(item_of, size), grown(answer_of, size)
+            support_of = grown(support_of, size)
+        for i in range(reached):
+            answer = touched[i]
+            if seen[answer] >= least and answer != constant:
+                item_of[used], answer_of[used], support_of[used] = item, answer, seen[answer]
+                used += 1
+            seen[answer] = 0
+    return item_of[:used], answer_of[:used], support_of[:used]
+
+
+@compiled
+def confidence(support: int, holders: int) -> float:
+    """Smoothed confidence of a rule with constants, by all entities but that of the query; 0: too small."""
+    value = support / (holders + UNSEEN)
+    return value if support >= SUPPORT and value >= LEAST else 0.0
+
+
+@compiled
+def _insert(best: NDArray[np.float64], value: float) -> None:
+    """Keep the largest values, in descending order."""
+    place = len(best) - 1
+    if value <= best[place]:
+        return
+    while place > 0 and best[place - 1] < value:
+        best[place] = best[place - 1]
+        place -= 1
+    best[place] = value
+
+
+@compiled
+def _of_key(table: Table, key: int) -> tuple[np.int64, np.int64]:
+    place = np.searchsorted(table.key, key)
+    if place == len(table.key) or table.key[place] != key:
+        return np.int64(0), np.int64(0)
+    return table.ptr[place], table.ptr[place + 1]
+
+
+@compiled
+def _by_head(
+    graph: GraphArrays,
+    items: Items,
+    table: Table,
+    head: int,
+    relation: int,
+    hidden: int,
+    all_links: bool,
+    known: NDArray[np.bool_],
+    best: NDArray[np.float64],
+    is_candidate: NDArray[np.bool_],
+    candidates: NDArray[np.int32],
+    used: int,
+) -> int:
+    """Rules r(X,c) <- b(X,d) and r(X,c) <- b(X,Z) whose body is true of the head; returns the candidates."""
+    rows = len(items.relation)
+    last_exists = -1
+    for i in range(items.ptr[head], items.ptr[head + 1]):
+        row = items.row[i]
+        if not is_visible(items, graph, row, relation, hidden, all_links):
+            continue
+        if hidden == head and graph.row_head[row] == head and items.relation[row] == relation:
+            continue  # r(x,x) reversed is the same fact
+        exists = rows + items.relation[row]
+        for kind in range(2):
+            item = row if kind == 0 else exists
+            if kind == 1:
+                if exists == last_exists:
+                    continue
+                last_exists = exists
+            lo, hi = _of_key(table, item)
+            for j in range(lo, hi):
+                answer = table.other[j]
+                value = confidence(table.support[j] - known[answer], items.holders[item] - 1)
+                if value > 0:
+                    _insert(best[answer], value)
+                    candidates[used] = answer
+                    used += not is_candidate[answer]
+                    is_candidate[answer] = True
+    return used
+
+
+@compiled
+def _by_answer(
+    graph: GraphArrays,
+    items: Items,
+    table: Table,
+    head: int,
+    hidden: int,
+    is_item: NDArray[np.bool_],
+    known: NDArray[np.bool_],
+    best: NDArray[np.float64],
+    is_candidate: NDArray[np.bool_],
+    candidates: NDArray[np.int32],
+    used: int,
+) -> int:
+    """Rules r(c,Y) <- b(d,Y) and r(c,Y) <- b(Z,Y) where c is the head; returns the number of candidates.
+
+    The hidden fact supports no rule, whichever candidate it speaks for. `is_item` [items] is scratch: False.
+    """
+    rows = len(items.relation)
+    lo, hi = _of_key(table, head)
+    if lo < hi and hidden >= 0:
+        _mark_items(items, hidden, is_item, True)
+    for j in range(lo, hi):
+        item = table.other[j]
+        support = table.support[j] - is_item[item]
+        if item < rows:
+            first, last = graph.row_edges[item], graph.row_edges[item + 1]
+        else:
+            back = (item - rows + items.num_relations) % (2 * items.num_relations)
+            first, last = graph.relation_rows[back], graph.relation_rows[back + 1]
+        unknown = confidence(support, items.holders[item] - 1)
+        if unknown == 0:
+            continue
+        if_known = confidence(support - 1, items.holders[item] - 1)
+        for i in range(first, last):
+            answer = graph.tails[i] if item < rows else graph.row_head[i]
+            value = if_known if known[answer] and answer != hidden else unknown
+            if value > 0:
+                _insert(best[answer], value)
+                candidates[used] = answer
+                used += not is_candidate[answer]
+                is_candidate[answer] = True
+    if lo < hi and hidden >= 0:
+        _mark_items(items, hidden, is_item, False)
+    return used
+
+
+@compiled
+def _mark_items(items: Items, entity: int, is_item: NDArray[np.bool_], mark: bool) -> None:
+    """Mark the items that are true of an entity."""
+    for i in range(items.ptr[entity], items.ptr[entity + 1]):
+        row = items.row[i]
+        is_item[row] = mark
+        is_item[len(items.relation) + items.relation[row]] = mark
+
+
+@compiled
+def _strength(best: float) -> float:
+    """What the most confident rule with constants counts."""
+    return float(np.log1p(STRETCH * best))
+
+
+@compiled
+def _several(best: NDArray[np.float64]) -> float:
+    """What the most confident rules count together: -log(1 - noisy or)."""
+    total = 0.0
+    for value in best:
+        total -= np.log1p(-value)
+    return total
+
+
+@compiled
+def summarise(
+    graph: GraphArrays,
+    items: Items,
+    by_item: Table,
+    by_answer: Table,
+    wanted: NDArray[np.bool_],
+    heads: NDArray[np.int32],
+    hidden: NDArray[np.int32],
+    relation: int,
+    num_entities: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """What the best rules with constants say for queries [q]: rows of the wanted [SUMMARIES].
+
+    A hidden tail below -1 stands for tail -2 - hidden with all links between head and tail hidden.
+    """
+    out, out_value = np.empty(1024, np.int32), np.empty(1024, np.float32)
+    spans = np.zeros((len(heads), SUMMARIES + 1), np.int64)
+    is_candidate, known = np.zeros(num_entities, np.bool_), np.zeros(num_entities, np.bool_)
+    candidates = np.empty(num_entities + 1, np.int32)
+    about_x, about_y = wanted[:2].any(), wanted[2:].any()
+    of_head = np.zeros((num_entities if about_x else 0, BEST))
+    of_answer = np.zeros((num_entities if about_y else 0, BEST))
+    is_item, few = np.zeros(len(items.holders), np.bool_), np.empty(num_entities, np.int32)
+    filled = 0
+    for q in range(len(heads)):
+        head, all_links = heads[q], hidden[q] < -1
+        tail = -2 - hidden[q] if all_links else hidden[q]
+        first, last = edges_of(graph, relation, head)
+        known[graph.tails[first:last]] = True
+        used = 0
+        if about_x:
+            used = _by_head(
+                graph, items, by_item, head, relation, tail, all_links, known,
+                of_head, is_candidate, candidates, used,
+            )  # fmt: skip
+        if about_y:
+            used = _by_answer(
+                graph, items, by_answer, head, tail, is_item, known,
+                of_answer, is_candidate, candidates, used,
+            )  # fmt: skip
+        if filled + used * SUMMARIES > len(out):
+            size = 2 * (filled + used * SUMMARIES)
+            out, out_value = grown(out, size), grown(out_value, size)
+        found = candidates[:used]
+        filled = _put_summaries(found, wanted, of_head, of_answer, few, out, out_value, spans[q], filled)
+        spans[q, SUMMARIES] = filled
+        for answer in found:
+            place = np.uint32(answer)
+            is_candidate[place] = False
+            if about_x:
+                of_head[place] = 0.0
+            if about_y:
+                of_answer[place] = 0.0
+        known[graph.tails[first:last]] = False
+    return rule_by_rule(out, out_value, spans, wanted)
+
+
+@compiled
+def _put_summaries(
+    candidates: NDArray[np.int32],
+    wanted: NDArray[np.bool_],
+    of_head: NDArray[np.float64],
+    of_answer: NDArray[np.float64],
+    few: NDArray[np.int32],
+    out: NDArray[np.int32],
+    out_value: NDArray[np.float32],
+    spans: NDArray[np.int64],
+    filled: int,
+) -> int:
+    """Write what the best rules say about each candidate; returns how many results there are.
+
+    `few` is scratch for the candidates that have a value.
+    """
+    number = 0
+    for k in range(SUMMARIES):
+        spans[k] = filled
+        best, is_one = of_head if k < 2 else of_answer, k % 2 == 0
+        if is_one:
+            number = 0
+            for answer in candidates[: len(candidates) if wanted[k] or wanted[k + 1] else 0]:
+                few[np.uint64(number)] = answer
+                number += best[np.uint32(answer), 0] > 0
+        for answer in few[: number if wanted[k] else 0]:
+            place = np.uint32(answer)
+            out[np.uint64(filled)] = answer
+            out_value[np.uint64(filled)] = _strength(best[place, 0]) if is_one else _several(best[place])
+            filled += 1
+    return filled

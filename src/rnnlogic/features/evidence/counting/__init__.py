@@ -1,1 +1,0 @@
-"""Rules with constants, counted."""

@@ -1,1 +1,0 @@
-"""Values of named evidence, kind by kind."""

@@ -1,1 +1,0 @@
-"""The most trusted rule that reaches a candidate."""

@@ -1,0 +1,1 @@
+"""Operations on answers and on tables of features: compiled kernels beside plain twins."""

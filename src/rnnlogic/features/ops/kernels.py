@@ -1,0 +1,306 @@
+"""Compiled operations on the answers of queries; public ones have plain twins in `reference.py`.
+
+Inner loops have unsigned places, so that numba leaves out the check for places counted from the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rnnlogic.base.compiled import compiled
+from rnnlogic.data.graph import GraphArrays
+from rnnlogic.features.chains.kernels import edges_of
+from rnnlogic.features.items import Items
+
+LINKS = 4  # reversed, linked, linked back, itself
+RATES = 3  # seen, frequency, degree
+
+
+@compiled
+def grown(array: Any, size: int) -> Any:
+    """A longer array with the same beginning."""
+    more = np.empty(size, array.dtype)
+    more[: len(array)] = array
+    return more
+
+
+@compiled
+def collect_answers(
+    known_ptr: NDArray[np.int64],
+    known: NDArray[np.int32],
+    ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    is_found: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Answers known [q] so far, then the new ones of bodies, in order of first visit: ptr [q+1], entity [c].
+
+    Body k reaches entity[ptr[k * q + i] : ptr[k * q + i + 1]] for query i. `is_found` [E] is False before and
+    after.
+    """
+    queries = len(known_ptr) - 1
+    bodies = (len(ptr) - 1) // max(queries, 1)
+    size = min(len(known) + len(entity), queries * len(is_found)) + 1
+    found, found_ptr = np.empty(size, np.int32), np.zeros(queries + 1, np.int64)
+    used = 0
+    for q in range(queries):
+        for i in range(np.uint64(known_ptr[q]), np.uint64(known_ptr[q + 1])):
+            found[np.uint64(used)] = known[i]
+            is_found[np.uint32(known[i])] = True
+            used += 1
+        for k in range(bodies):
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                found[np.uint64(used)] = place
+                used += not is_found[place]
+                is_found[place] = True
+        for i in range(found_ptr[q], used):
+            is_found[np.uint32(found[i])] = False
+        found_ptr[q + 1] = used
+    return found_ptr, found[:used]
+
+
+@compiled
+def number_answers(
+    ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    bodies: NDArray[np.int64],
+    queries: int,
+    number: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Answers of some bodies, ptr [q+1] and entity [c], and their rows: candidate [n] and body [n].
+
+    `number` [E] is zero before and after.
+    """
+    total = 0
+    for k in bodies:
+        total += ptr[(k + 1) * queries] - ptr[k * queries]
+    candidate, body = np.empty(total, np.int32), np.empty(total, np.int32)
+    found, found_ptr = np.empty(min(total, queries * len(number)), np.int32), np.zeros(queries + 1, np.int64)
+    used, row = 0, np.uint64(0)
+    for q in range(queries):
+        for k in bodies:
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                if number[place] == 0:
+                    found[used] = place
+                    used += 1
+                    number[place] = used
+                candidate[row], body[row] = number[place] - 1, k
+                row += np.uint64(1)
+        for i in range(found_ptr[q], used):
+            number[np.uint32(found[i])] = 0
+        found_ptr[q + 1] = used
+    return found_ptr, found[:used], candidate, body
+
+
+@compiled
+def largest(
+    candidate: NDArray[np.integer], rule: NDArray[np.integer], strength: NDArray[np.float32], size: int
+) -> NDArray[np.float32]:
+    """The largest strength [rules] of the rules that reach each candidate [size]; 0 without any."""
+    found = np.zeros(size, np.float32)
+    for i in range(np.uint64(len(candidate))):
+        place, own = np.uint64(candidate[i]), strength[np.uint64(rule[i])]
+        found[place] = max(found[place], own)
+    return found
+
+
+@compiled
+def rule_by_rule(
+    entity: NDArray[np.int32], value: NDArray[np.float32], spans: NDArray[np.int64], wanted: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Rows ordered by query, then feature, as rows ordered by feature: ptr, entity, value of those wanted.
+
+    Feature k of query q has entity[spans[q, k] : spans[q, k + 1]].
+    """
+    queries = len(spans)
+    size = spans[queries - 1, len(wanted)] if queries else 0
+    to_entity, to_value = np.empty(size, np.int32), np.empty(size, np.float32)
+    ptr = np.zeros(wanted.sum() * queries + 1, np.int64)
+    filled, cell = 0, 0
+    for k in range(len(wanted)):
+        for q in range(queries if wanted[k] else 0):
+            lo, hi = spans[q, k], spans[q, k + 1]
+            to_entity[filled : filled + hi - lo] = entity[lo:hi]
+            to_value[filled : filled + hi - lo] = value[lo:hi]
+            filled += hi - lo
+            cell += 1
+            ptr[cell] = filled
+    return ptr, to_entity[:filled], to_value[:filled]
+
+
+@compiled
+def is_visible(
+    items: Items, graph: GraphArrays, row: int, relation: int, hidden: int, all_links: bool
+) -> bool:
+    """Whether an item of the head may be looked at: not if it is the hidden fact, or a hidden link."""
+    if hidden < 0 or graph.row_head[row] != hidden:
+        return True
+    inverse = (relation + items.num_relations) % (2 * items.num_relations)
+    return not all_links and items.relation[row] != inverse
+
+
+@compiled
+def _mark_links(
+    graph: GraphArrays,
+    items: Items,
+    head: int,
+    relation: int,
+    hidden: int,
+    all_links: bool,
+    marks: NDArray[np.int8],
+) -> None:
+    """Which entities are linked to the head: bit 0 by the relation reversed, 1 from the head, 2 to it."""
+    inverse = (relation + items.num_relations) % (2 * items.num_relations)
+    for i in range(items.ptr[head], items.ptr[head + 1]):
+        row = items.row[i]
+        by, other = items.relation[row], graph.row_head[row]  # by(other, head)
+        if by == inverse or not is_visible(items, graph, row, relation, hidden, all_links):
+            continue
+        if by == relation and other == head:  # r(x,x) reversed is the same fact
+            continue
+        if by == relation:
+            marks[other] |= 1
+        else:
+            marks[other] |= 2 if by >= items.num_relations else 4
+
+
+@compiled
+def describe_links(
+    graph: GraphArrays,
+    items: Items,
+    wanted: NDArray[np.bool_],
+    heads: NDArray[np.int32],
+    hidden: NDArray[np.int32],
+    relation: int,
+    answer_ptr: NDArray[np.int64],
+    answers: NDArray[np.int32],
+    marks: NDArray[np.int8],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Which answers of queries [q] are linked to the head, or are the head: rows of the wanted [LINKS].
+
+    `marks` [E] is zero before and after.
+    """
+    out = np.empty(LINKS * len(answers), np.int32)
+    spans = np.zeros((len(heads), LINKS + 1), np.int64)
+    few = np.empty(len(marks), np.int32)  # answers that are linked at all
+    filled = 0
+    for q in range(len(heads)):
+        head, all_links = heads[q], hidden[q] < -1
+        tail = -2 - hidden[q] if all_links else hidden[q]
+        _mark_links(graph, items, head, relation, tail, all_links, marks)
+        number, has_head = 0, False
+        for i in range(answer_ptr[q], answer_ptr[q + 1]):
+            if marks[np.uint32(answers[i])] != 0:
+                few[number] = answers[i]
+                number += 1
+            has_head |= answers[i] == head
+        for k in range(LINKS - 1):
+            spans[q, k] = filled
+            for answer in few[: number if wanted[k] else 0]:
+                out[filled] = answer
+                filled += (marks[answer] >> k) & 1
+        spans[q, LINKS - 1] = filled
+        if wanted[LINKS - 1] and has_head:
+            out[filled] = head
+            filled += 1
+        spans[q, LINKS] = filled
+        for row in items.row[items.ptr[head] : items.ptr[head + 1]]:
+            marks[graph.row_head[row]] = 0
+    return rule_by_rule(out, np.ones(filled, np.float32), spans, wanted)
+
+
+@compiled
+def _logarithms(items: Items) -> NDArray[np.float64]:
+    """log(1 + n) for all n up to the number of facts of any entity."""
+    return np.log1p(np.arange(np.diff(items.ptr).max() + 1).astype(np.float64))
+
+
+@compiled
+def describe_rates(
+    graph: GraphArrays,
+    items: Items,
+    frequent: NDArray[np.int32],
+    times: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    heads: NDArray[np.int32],
+    relation: int,
+    answer_ptr: NDArray[np.int64],
+    answers: NDArray[np.int32],
+    is_found: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """How often answers of queries [q] are answers of other queries: rows of the wanted [RATES].
+
+    `times` [E] of the relation's facts lead to each entity. The `frequent` ones are answers, too, if other
+    heads than that of the query have them. `is_found` [E] is False before and after.
+    """
+    out, out_value = np.empty(1024, np.int32), np.empty(1024, np.float32)
+    spans = np.zeros((len(heads), RATES + 1), np.int64)
+    few = np.empty(len(is_found), np.int32)  # answers that others have, too
+    logs, is_known = _logarithms(items), np.zeros(len(is_found), np.bool_)
+    filled = 0
+    for q in range(len(heads)):
+        first, last = edges_of(graph, relation, heads[q])
+        is_known[graph.tails[first:last]] = True
+        number = 0
+        for i in range(answer_ptr[q], answer_ptr[q + 1]):
+            place = np.uint32(answers[i])
+            few[np.uint64(number)] = place
+            number += times[place] > is_known[place]
+            is_found[place] = True
+        for answer in frequent:
+            place = np.uint32(answer)
+            if times[place] > is_known[place] and not is_found[place]:
+                few[number] = answer
+                number += 1
+        if filled + RATES * number > len(out):
+            size = 2 * (filled + RATES * number)
+            out, out_value = grown(out, size), grown(out_value, size)
+        for k in range(RATES):
+            spans[q, k] = filled
+            for answer in few[: number if wanted[k] else 0]:
+                place, amount = np.uint32(answer), 1.0
+                if k == 1:
+                    amount = logs[np.uint64(times[place] - is_known[place])]
+                elif k == 2:
+                    degree = items.ptr[np.uint32(answer + 1)] - items.ptr[place]
+                    amount = logs[np.uint64(degree - is_known[place])]
+                out[np.uint64(filled)], out_value[np.uint64(filled)] = answer, amount
+                filled += 1
+        spans[q, RATES] = filled
+        for i in range(answer_ptr[q], answer_ptr[q + 1]):
+            is_found[np.uint32(answers[i])] = False
+        is_known[graph.tails[first:last]] = False
+    return rule_by_rule(out, out_value, spans, wanted)
+
+
+@compiled
+def held_results(
+    candidate_ptr: NDArray[np.int64],
+    rule: NDArray[np.integer],
+    value: NDArray[np.floating],
+    held: NDArray[np.int64],
+    column: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """The results of the candidates held [h], by new rule numbers column [rules], without those of -1.
+
+    Returns candidate_ptr [h+1], rule [n], value [n].
+    """
+    ptr = np.zeros(len(held) + 1, np.int64)
+    for i in range(len(held)):
+        found = 0
+        for n in range(np.uint64(candidate_ptr[held[i]]), np.uint64(candidate_ptr[held[i] + 1])):
+            found += column[np.uint32(rule[n])] >= 0
+        ptr[i + 1] = ptr[i] + found
+    rules, values = np.empty(ptr[-1], np.int32), np.empty(ptr[-1], np.float32)
+    for i in range(len(held)):
+        free = np.uint64(ptr[i])
+        for n in range(np.uint64(candidate_ptr[held[i]]), np.uint64(candidate_ptr[held[i] + 1])):
+            number = column[np.uint32(rule[n])]
+            if number >= 0:
+                rules[free], values[free] = number, value[n]
+                free += np.uint64(1)
+    return ptr, rules, values

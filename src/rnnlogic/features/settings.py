@@ -1,0 +1,52 @@
+"""Settings of the evidence besides chain rules."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from rnnlogic.base.settings import Settings
+
+
+class EvidenceSettings(Settings):
+    """What speaks for or against an answer besides chain rules. Its weights are learned with theirs."""
+
+    negative_evidence: Literal["off", "learned"] = Field(
+        "off", description="Existing links, which count for or against an answer"
+    )
+    constants: bool = Field(
+        False, description="Rules with constants, such as speaks(X,english) <- from(X,uk)"
+    )
+    constant_rules: int = Field(
+        0,
+        ge=0,
+        description="Rules with constants that have weights of their own, for each relation and direction",
+    )
+    prior: bool = Field(False, description="How often an entity is an answer of the relation")
+    surest: bool = Field(
+        False, description="The smoothed confidence of the best chain rule that reaches an answer"
+    )
+
+    @field_validator("negative_evidence", mode="before")
+    @classmethod
+    def _read_yaml(cls, value: Any) -> Any:
+        return {False: "off", True: "learned"}.get(value, value) if isinstance(value, bool) else value
+
+    @property
+    def groups(self) -> set[str]:
+        """The groups of features that are wanted."""
+        names = {"negative_evidence": "exclusions", "prior": "base_rate", "surest": "best_rule"}
+        return {names.get(switch, switch) for switch in self.switches}
+
+    @property
+    def switches(self) -> set[str]:
+        """The names of the evidence that is wanted."""
+        wanted = {
+            "negative_evidence": self.negative_evidence == "learned",
+            "constants": self.constants,
+            "constant_rules": self.constant_rules > 0,
+            "prior": self.prior,
+            "surest": self.surest,
+        }
+        return {name for name, is_wanted in wanted.items() if is_wanted}

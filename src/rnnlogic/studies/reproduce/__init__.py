@@ -1,1 +1,0 @@
-"""The paper's experiments: their settings, the processes that run them, and the report."""
