@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.options import AsJson, ClusterOption
 from rnnlogic.cli.output import echo, print_json, print_table
-from rnnlogic.cli.progress import StageProgress
 from rnnlogic.cli.safety import open_streams, polite
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 
 from paper.presets import embedding_preset, load_preset
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.numbers import whole_number
 from rnnlogic.base.settings import checked, merged
+from rnnlogic.base.text import whole_number
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
 from rnnlogic.embeddings.settings import TrainingSettings

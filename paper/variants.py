@@ -20,8 +20,7 @@ from rnnlogic.embeddings.files import load_authors_checkpoint
 from rnnlogic.embeddings.fit import fit
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
-from rnnlogic.evaluation.files import save_ranks
-from rnnlogic.evaluation.report import Report
+from rnnlogic.evaluation.report import Report, save_ranks
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.fingerprints import fingerprint
 from rnnlogic.runs.reports import evaluation_name, has_report, ranks_path, write_report

@@ -29,8 +29,7 @@ from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.embeddings.together import Together
-from rnnlogic.evaluation.baselines import FrequencyScorer
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 from rnnlogic.explain.asked import Asked
 from rnnlogic.fit.result import Learned, pack_learned, unpack_learned
 from rnnlogic.model import RNNLogic

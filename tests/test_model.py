@@ -6,8 +6,7 @@ import pytest
 import rnnlogic
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import make_config
-from rnnlogic.evaluation.baselines import FrequencyScorer
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import RULES, STAGES, fake_learn, family, family_facts, given_rules, tiny_config

@@ -3,7 +3,7 @@
 import numpy as np
 from threadpoolctl import threadpool_info
 
-from rnnlogic.base.blas import one_blas_thread
+from rnnlogic.base.executor import one_blas_thread
 
 
 def threads() -> list[int]:

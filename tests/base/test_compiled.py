@@ -8,7 +8,7 @@ import pytest
 
 import paper
 import rnnlogic
-from rnnlogic.base.compiling import Compiled, Count
+from rnnlogic.base.progress import Compiled, Count
 
 PACKAGES = [Path(package.__file__).parent for package in (rnnlogic, paper)]
 KERNELS = sorted(path for package in PACKAGES for path in package.rglob("kernels.py"))

@@ -3,13 +3,13 @@ import resource
 import subprocess
 import sys
 
-from rnnlogic.base.memory import reuse_memory
+from rnnlogic.base.executor import reuse_memory
 
 IS_GLIBC = platform.libc_ver()[0] == "glibc"
 FAULTS = """
 import resource, sys
 import numpy as np
-from rnnlogic.base.memory import reuse_memory
+from rnnlogic.base.executor import reuse_memory
 if sys.argv[1] == "reuse":
     reuse_memory()
 before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

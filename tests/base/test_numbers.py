@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnlogic.base.numbers import whole_number
+from rnnlogic.base.text import whole_number
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1), ("\u0663", 3)])

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from rnnlogic.base.compiling import Compiled, Count
-from rnnlogic.base.progress import StageProgress
+from rnnlogic.base.progress import Compiled, Count, StageProgress
 
 
 @pytest.fixture

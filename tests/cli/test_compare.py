@@ -11,10 +11,9 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import app, main
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.files import save_embedding
-from rnnlogic.evaluation.baselines import FrequencyScorer
 from rnnlogic.evaluation.compare import compare
-from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.evaluation.files import save_ranks
+from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
+from rnnlogic.evaluation.report import save_ranks
 from rnnlogic.fit.result import FIGURES, Learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.compare import compare_runs

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.evaluation.baselines import FrequencyScorer
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 from tests.helpers.scorers import NothingScorer, make_dataset, random_case
 
 

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.compare import COMPARED, compare, facts_of, resampled_means
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.evaluation.files import load_ranks, save_ranks
 from rnnlogic.evaluation.ranks import Ranks
-from rnnlogic.evaluation.report import Report
+from rnnlogic.evaluation.report import Report, load_ranks, save_ranks
 from tests.helpers.scorers import TableScorer, random_case
 
 

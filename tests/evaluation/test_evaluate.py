@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.evaluation.baselines import FrequencyScorer
-from rnnlogic.evaluation.evaluate import KnownAnswers, evaluate
+from rnnlogic.evaluation.evaluate import FrequencyScorer, KnownAnswers, evaluate
 from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics
 from rnnlogic.features.chains.sampling.budget import Budget
 from rnnlogic.predictors.loglinear.predictor import RuleScorer

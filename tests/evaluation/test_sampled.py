@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.evaluation.sampled import NegativeSampler
+from rnnlogic.evaluation.ranks import NegativeSampler
 from tests.helpers.scorers import NothingScorer, TableScorer, make_dataset, random_case
 
 seeds = st.integers(0, 10**6)

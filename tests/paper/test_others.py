@@ -16,7 +16,7 @@ from paper.experiment import (
 from paper.published import load_published
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import silent
-from rnnlogic.evaluation.baselines import FrequencyScorer
+from rnnlogic.evaluation.evaluate import FrequencyScorer
 from rnnlogic.runs.compare import compare_runs
 from tests.helpers.family import family
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.core import event
 
-from rnnlogic.base.compiling import Count
+from rnnlogic.base.progress import Count
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

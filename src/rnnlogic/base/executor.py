@@ -4,24 +4,27 @@
 order. The function is defined at module level, units are small, and what all units need (a graph, rules, an
 embedding) is handed over once as `shared`: so the same call runs on threads, in other processes or on a Ray
 cluster (`clusters/`), with the same results bit for bit. Kernels release the GIL, so threads are the default.
+`Workers` are threads for work that comes one by one, such as requests.
 """
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import partial
 from typing import TypeVar
 
 from rnnlogic.base.budget import enforce_until, enforced_until
-from rnnlogic.base.clusters import current_cluster
-from rnnlogic.base.clusters.grouping import Grouping
+from rnnlogic.base.clusters import Grouping, current_cluster
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.numbers import whole_number
+from rnnlogic.base.text import whole_number
 
 Shared = TypeVar("Shared")
 Unit = TypeVar("Unit")
@@ -136,3 +139,52 @@ def _wait_for_room(waiting: deque[Future[Result]], most: int) -> None:
     unfinished = [future for future in waiting if not future.done()]
     while len(unfinished) >= most:
         unfinished = list(wait(unfinished, return_when=FIRST_COMPLETED).not_done)
+
+
+class Workers:
+    """A fixed number of threads."""
+
+    def __init__(self, threads: int) -> None:
+        self._pool = ThreadPoolExecutor(threads, "worker", initializer=enter_unit)
+
+    def submit(self, function: Callable[[], Result]) -> Future[Result]:
+        """Run a function as soon as a thread is free."""
+        return self._pool.submit(function)
+
+    def close(self) -> None:
+        """Drop what has not begun; what has begun comes to its end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let BLAS use one thread inside `with`.
+
+    L-BFGS calls it thousands of times on tiny matrices: threads of its own would mostly wait for each other,
+    and the last bits of a sum would depend on their number.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8  # names of glibc's malloc.h
+KEPT = 1 << 30  # bytes that may stay with the process when they are free
+LARGEST = 1 << 28  # an array larger than this is given back at once
+
+
+def reuse_memory() -> bool:
+    """Ask the C library to keep freed memory; whether it could be asked (glibc only).
+
+    Every large array would otherwise be mapped anew, page by page: a fifth of the processor time of a fit.
+    Threads share one arena: those of their own give back every array above 64 MB.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        set_option = ctypes.CDLL(None).mallopt
+    except AttributeError:  # another C library
+        return False
+    options = (ARENA_MAX, 1), (MMAP_THRESHOLD, LARGEST), (TRIM_THRESHOLD, KEPT)
+    return all(set_option(name, value) for name, value in options)

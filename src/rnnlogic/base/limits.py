@@ -13,7 +13,7 @@ import zlib
 from typing import BinaryIO, cast
 
 from rnnlogic.base.errors import DataError, RNNLogicError
-from rnnlogic.base.numbers import whole_number
+from rnnlogic.base.text import whole_number
 
 PREFIX = "RNNLOGIC_LIMIT_"
 LIMITS = {

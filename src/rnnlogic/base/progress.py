@@ -5,10 +5,32 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from rnnlogic.base.compiling import Count
 from rnnlogic.base.text import visible
+
+
+class Compiled(NamedTuple):
+    """Kernels that were compiled, not read from the cache on disk."""
+
+    kernels: int = 0
+    seconds: float = 0.0
+
+    def since(self, before: Compiled) -> Compiled:
+        """What came after an earlier count."""
+        return Compiled(self.kernels - before.kernels, self.seconds - before.seconds)
+
+
+class Count:
+    """The count of this process; base/compiled.py adds to it."""
+
+    now = Compiled()
+
+    @classmethod
+    def add(cls, seconds: float) -> None:
+        """One more kernel, compiled in so many seconds."""
+        cls.now = Compiled(cls.now.kernels + 1, cls.now.seconds + seconds)
+
 
 LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
 # What is left cannot be told before so much of a stage is done, as a share and in seconds

@@ -11,9 +11,9 @@ from typing import Any, cast, get_args
 import numpy as np
 
 from rnnlogic.base.arrays import LARGEST, Declaration, Declared, require_arrays
-from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.executor import one_blas_thread
 from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.calibrate.decided import with_decisions
 from rnnlogic.calibrate.level import Basis, Level, LevelTask, fit_levels

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.evaluate import SplitChoice
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.evaluation.compare import Comparison

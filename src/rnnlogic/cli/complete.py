@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.base.budget import Budget
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
@@ -32,7 +33,6 @@ from rnnlogic.cli.options import (
     print_cut,
 )
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.calibrate.level import Level

@@ -102,8 +102,7 @@ def _print_data(dataset: Dataset) -> None:
 
 
 def _print_metrics(model: RNNLogic, report: Report) -> None:
-    from rnnlogic.evaluation.baselines import FrequencyScorer
-    from rnnlogic.evaluation.evaluate import evaluate
+    from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 
     floor = evaluate(FrequencyScorer(), model.dataset, "test")
     rows = [

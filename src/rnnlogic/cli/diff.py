@@ -9,9 +9,9 @@ import typer
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
-from rnnlogic.cli.progress import StageProgress
 
 SHOWN = 10  # rows of each kind on the screen
 

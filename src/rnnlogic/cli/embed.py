@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.base.budget import Budget
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.options import (
     NO_READING,
@@ -21,7 +22,6 @@ from rnnlogic.cli.options import (
     reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_pairs, print_table, print_text
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset

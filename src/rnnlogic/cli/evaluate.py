@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.base.budget import Budget
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AllowOption,
@@ -24,7 +25,6 @@ from rnnlogic.cli.options import (
     RunFolder,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.data.vocab import Vocab

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import (
     AsJson,
@@ -21,7 +22,6 @@ from rnnlogic.cli.options import (
     load_named,
 )
 from rnnlogic.cli.output import echo, print_json
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.models import facts_of_file, load_model
 from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption, RunFolder
 from rnnlogic.cli.output import echo, print_json, print_table
-from rnnlogic.cli.progress import StageProgress
 
 
 def falls(

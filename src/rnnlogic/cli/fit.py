@@ -13,8 +13,9 @@ import typer
 
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.memory import reuse_memory
-from rnnlogic.base.numbers import whole_number
+from rnnlogic.base.executor import reuse_memory
+from rnnlogic.base.progress import StageProgress
+from rnnlogic.base.text import whole_number
 from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
     NO_READING,
@@ -30,7 +31,6 @@ from rnnlogic.cli.options import (
     reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_pairs, print_table
-from rnnlogic.cli.progress import StageProgress
 from rnnlogic.cli.safety import exit_code
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rnnlogic.base.budget import Budget
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.options import (
     NO_READING,
     AsJson,
@@ -23,7 +24,6 @@ from rnnlogic.cli.options import (
     reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli import export
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import AsJson, IdsOption, RelationOption, RunFolder
 from rnnlogic.cli.output import echo, print_json, print_note, print_table, terminal_width
-from rnnlogic.cli.progress import StageProgress
 
 if TYPE_CHECKING:
     from rnnlogic.base.types import Progress

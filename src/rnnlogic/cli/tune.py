@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.options import AsJson, load_named, print_notes
 from rnnlogic.cli.output import echo, print_json, print_table
-from rnnlogic.cli.progress import StageProgress
 
 SHOWN = 5  # trials that are printed
 

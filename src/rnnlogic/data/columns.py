@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from typing import Literal, NamedTuple
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.numbers import whole_number
+from rnnlogic.base.text import whole_number
 from rnnlogic.data.options import ROLES, ReadOptions
 from rnnlogic.data.raw import Extra, Tally, shortened
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.blas import one_blas_thread
-from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.base import Embedding, Floats

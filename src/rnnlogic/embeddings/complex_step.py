@@ -12,8 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.blas import one_blas_thread
-from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.embeddings.complex import conjugated, product
 from rnnlogic.embeddings.complex_batches import Batch
 from rnnlogic.embeddings.kernels import adagrad

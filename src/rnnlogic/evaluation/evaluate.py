@@ -22,9 +22,15 @@ from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.kernels import rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import Pairs, Ranks, UndefinedScoreError, rank_answers, refuse_nan
+from rnnlogic.evaluation.ranks import (
+    NegativeSampler,
+    Pairs,
+    Ranks,
+    UndefinedScoreError,
+    rank_answers,
+    refuse_nan,
+)
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
-from rnnlogic.evaluation.sampled import NegativeSampler
 from rnnlogic.features.chains.sampling.budget import NO_CUTS
 from rnnlogic.features.table import Scored
 
@@ -319,3 +325,18 @@ def _reached(
             own = slice(ptr[i], ptr[i + 1])
             values[own][~shared.constraints.allowed(head, relation, entity[own])] = -np.inf
     return ptr, entity, values, sum((chunk.cuts for chunk in chunks), NO_CUTS)
+
+
+class FrequencyScorer:
+    """Scores an entity by how often it is a tail of the query's relation, whatever the head."""
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Number of facts relation(?, entity), -inf where there is none, [B, E]."""
+        scores = np.empty((len(heads), graph.num_entities))
+        for relation in np.unique(relations):
+            _, tails = graph.edges(relation)
+            counts = np.bincount(tails, minlength=graph.num_entities)
+            scores[relations == relation] = np.where(counts > 0, counts, -np.inf)
+        return scores

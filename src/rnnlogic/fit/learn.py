@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rnnlogic.base.executor import default_threads
-from rnnlogic.base.memory import reuse_memory
+from rnnlogic.base.executor import default_threads, reuse_memory
 from rnnlogic.base.types import Progress
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
@@ -12,7 +11,7 @@ from rnnlogic.fit.given import NOTHING_GIVEN, GivenRules, edits_of
 from rnnlogic.fit.pipeline import Fit
 from rnnlogic.fit.result import Learned, Store, noted_cuts, unpack_learned
 from rnnlogic.fit.stages import CheckedStore
-from rnnlogic.generator.threads import torch_threads
+from rnnlogic.generator.adam import torch_threads
 from rnnlogic.predictors.base import Predictor, predictor_class
 
 

@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.blas import one_blas_thread
-from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.evaluation.evaluate import KnownAnswers, both_sides

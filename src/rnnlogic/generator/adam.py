@@ -1,13 +1,10 @@
-"""Adam with a cosine learning rate.
-
-The same steps, to the last bit, as torch.optim.Adam(fused=True) with CosineAnnealingLR. These load torch's
-compiler when they are made, which takes longer than many a training here.
-"""
+"""How networks here are trained: Adam with a cosine learning rate, on a given number of threads."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -47,3 +44,14 @@ class Adam:
         self._done += 1
         now, before = (1 + math.cos(math.pi * done / self.steps) for done in (self._done, self._done - 1))
         self._rate *= now / before if before else 0.0
+
+
+@contextmanager
+def torch_threads(number: int) -> Iterator[None]:
+    """Use this number of threads inside the block; restore the former number afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -12,8 +12,7 @@ from rnnlogic.embeddings.checkpoints import fingerprint as training_fingerprint
 from rnnlogic.embeddings.files import is_finished, load_embedding
 from rnnlogic.evaluation.compare import Comparison, compare
 from rnnlogic.evaluation.evaluate import Split, evaluate
-from rnnlogic.evaluation.files import load_ranks
-from rnnlogic.evaluation.report import Report
+from rnnlogic.evaluation.report import Report, load_ranks
 from rnnlogic.runs.fingerprints import fingerprint
 from rnnlogic.runs.fitted import Fitted, load_fitted
 from rnnlogic.runs.folder import EMBEDDING, Run
@@ -32,7 +31,7 @@ def compare_runs(
     """Evaluate two folders on the same facts and compare them by a paired bootstrap over facts.
 
     A folder is a run (`rnnlogic fit`), an embedding (`rnnlogic embed`), or holds ranks that
-    `rnnlogic.evaluation.files.save_ranks` kept. If one is an embedding, the other must be a run.
+    `rnnlogic.evaluation.report.save_ranks` kept. If one is an embedding, the other must be a run.
     """
     folders = [Path(a), Path(b)]
     runs = {folder: load_fitted(folder) for folder in folders if Run.exists(folder)}

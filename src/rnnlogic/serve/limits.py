@@ -16,8 +16,7 @@ from typing import TypeVar
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from rnnlogic.base.executor import default_threads
-from rnnlogic.base.workers import Workers
+from rnnlogic.base.executor import Workers, default_threads
 from rnnlogic.serve.problems import ProblemError, response_of
 
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.clusters import CLUSTER_VARIABLE, ClusterError, current_cluster, on_cluster, open_cluster
-from rnnlogic.base.clusters.packing import pack, unpack
+from rnnlogic.base.clusters.work import pack, unpack
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.evaluation.evaluate import evaluate
@@ -187,7 +187,7 @@ def tried(data):
 
 def test_a_node_that_is_killed_loses_nothing(nodes, on_ray, choose, monkeypatch, tmp_path):
     choose(on_ray)
-    monkeypatch.setattr("rnnlogic.base.clusters.grouping.SECONDS", 0.01)
+    monkeypatch.setattr("rnnlogic.base.clusters.SECONDS", 0.01)
     raylet = nodes.second.all_processes["raylet"][0].process.pid
 
     def kill():

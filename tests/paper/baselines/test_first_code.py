@@ -13,8 +13,7 @@ from paper.baselines.first_code import (
     selections_of,
 )
 from rnnlogic.data.graph import Graph
-from rnnlogic.evaluation.baselines import FrequencyScorer
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.family import family

@@ -12,8 +12,7 @@ from paper.baselines.pathrank import (
     fit_pathrank,
     logistic_regression,
 )
-from rnnlogic.evaluation.baselines import FrequencyScorer
-from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries

@@ -18,8 +18,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rnnlogic.base.clusters import ClusterError, Submit
-from rnnlogic.base.clusters.packing import Packed, pack
-from rnnlogic.base.clusters.work import opened, run_task
+from rnnlogic.base.clusters.work import Packed, opened, pack, run_task
 
 
 class Processes:

@@ -15,8 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from rnnlogic.base.clusters import ClusterError, Submit
-from rnnlogic.base.clusters.packing import Packed, pack
-from rnnlogic.base.clusters.work import opened, run_task
+from rnnlogic.base.clusters.work import Packed, opened, pack, run_task
 
 RETRIES = 3  # of a task whose worker or machine died
 LOOPBACK = "127.0.0.1"

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
-from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.features.aggregates import folds_of
 from rnnlogic.features.ground import Grounder

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.blas import one_blas_thread
 from rnnlogic.base.budget import Budget, TimeIsUp, check_time, passes
-from rnnlogic.base.executor import map_ordered
+from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER
