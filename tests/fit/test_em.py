@@ -35,7 +35,7 @@ def exact_log_posteriors(problem, psi):
     result = {}
     for rules in itertools.combinations_with_replacement(range(RULES), SIZE):
         times = np.bincount(rules, minlength=RULES)
-        likelihood = answer_probabilities(0, *problem, psi * times)[1]
+        likelihood = answer_probabilities(problem, 0, psi * times)[1]
         result[rules] = math.log(likelihood) + log_multinomial(times) + times @ LOG_PRIOR
     return result
 
@@ -51,7 +51,7 @@ def normalised(logs):
 
 
 def h_values(problem, psi):
-    return psi * rule_margins(0, 5, *problem[1:], RULES)[1] + LOG_PRIOR
+    return psi * rule_margins(problem, 0, RULES)[1] + LOG_PRIOR
 
 
 @pytest.mark.parametrize("scale", [0.05, 0.1, 0.2, 0.4, 0.8])
@@ -84,7 +84,7 @@ def test_approximate_posterior_is_multinomial():
 def test_sampled_selections_follow_the_multinomial():
     problem, psi = one_query(0.3)
     draws = np.random.default_rng(0).random(200_000)
-    chosen = select_rules(*problem, psi, LOG_PRIOR, len(draws), draws)
+    chosen = select_rules(problem, psi, LOG_PRIOR, len(draws), draws)
     h = h_values(problem, psi)
     np.testing.assert_allclose(chosen / len(draws), np.exp(h) / np.exp(h).sum(), atol=0.005)
 
@@ -92,7 +92,7 @@ def test_sampled_selections_follow_the_multinomial():
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_hard_selection_is_the_most_probable_set_of_different_rules(number):
     problem, psi = one_query(0.3)
-    chosen = select_rules(*problem, psi, LOG_PRIOR, number, np.zeros(0))
+    chosen = select_rules(problem, psi, LOG_PRIOR, number, np.zeros(0))
     h = h_values(problem, psi)
     best = max(itertools.combinations(range(RULES), number), key=lambda rules: sum(h[list(rules)]))
     assert np.flatnonzero(chosen).tolist() == sorted(best)
@@ -100,7 +100,7 @@ def test_hard_selection_is_the_most_probable_set_of_different_rules(number):
 
 def test_prior_decides_where_rules_do_not_ground():
     empty = candidates_of([0, 1], [0, 0], [], [], [1]).examples
-    chosen = select_rules(*empty, np.ones(RULES), LOG_PRIOR, 2, np.zeros(0))
+    chosen = select_rules(empty, np.ones(RULES), LOG_PRIOR, 2, np.zeros(0))
     assert chosen.tolist() == [1, 1, 0, 0]
 
 

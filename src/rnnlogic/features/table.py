@@ -17,8 +17,16 @@ from rnnlogic.features.chains.sampling.budget import NO_CUTS
 NO_COUNTS: NDArray[np.int32] = np.empty(0, np.int32)
 NO_VALUES: NDArray[np.float32] = np.empty(0, np.float32)
 NO_LABELS: NDArray[np.int8] = np.empty(0, np.int8)
-# query_ptr, candidate_ptr, rule, value, label: the input of training kernels
-Examples = tuple[NDArray[np.int64], NDArray[np.int64], Any, NDArray[np.float32], NDArray[np.int8]]
+
+
+class Examples(NamedTuple):
+    """The input of training kernels: queries with candidates, and the rules that reach each candidate."""
+
+    query_ptr: NDArray[np.int64]  # [q+1] candidates of query i: query_ptr[i]:query_ptr[i+1]
+    candidate_ptr: NDArray[np.int64]  # [c+1] rules of candidate i: candidate_ptr[i]:candidate_ptr[i+1]
+    rule: NDArray[Any]  # [n] position among the rules of the relation
+    value: NDArray[np.float32]  # [n] what the weight multiplies
+    label: NDArray[np.int8]  # [c] WRONG, ANSWER or LEFT_OUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +81,7 @@ class Candidates:
     @property
     def examples(self) -> Examples:
         """The input of training kernels."""
-        return self.query_ptr, self.candidate_ptr, self.rule, self.value, self.label
+        return Examples(self.query_ptr, self.candidate_ptr, self.rule, self.value, self.label)
 
     def labelled(self, graph: Graph, answers: NDArray[np.int32], leave_out: bool) -> Candidates:
         """With labels, given the answers [q]; other known answers are LEFT_OUT if `leave_out`, else WRONG."""

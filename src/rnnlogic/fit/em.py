@@ -169,9 +169,9 @@ class Selection:
         rng = np.random.default_rng([self.seed, examples.relation, 1])
         draws = rng.random(examples.num_queries * em.selected)
         if em.optimizer == "reinforce":
-            return reward_samples(*examples.examples, weights, prior, em.selected, draws)
+            return reward_samples(examples.examples, weights, prior, em.selected, draws)
         uniform = draws if em.assignment == "sample" else draws[:0]
-        return select_rules(*examples.examples, weights, em.prior_weight * prior, em.selected, uniform)
+        return select_rules(examples.examples, weights, em.prior_weight * prior, em.selected, uniform)
 
 
 def _replayed(

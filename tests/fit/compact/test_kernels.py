@@ -10,6 +10,7 @@ from rnnlogic.features.ops import reference as plain_ops
 from rnnlogic.fit.compact import kernels, reference
 from rnnlogic.fit.compact.solving import kernels as solving
 from rnnlogic.fit.compact.solving import reference as plain
+from rnnlogic.fit.compact.types import Columns, Imitation, Terms
 
 
 def problem(seed: int):
@@ -27,7 +28,7 @@ def problem(seed: int):
 @pytest.mark.parametrize("seed", range(20))
 def test_twins(seed: int) -> None:
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = kernels.by_column(ptr, rule, value, k)
+    columns = Columns(*kernels.by_column(ptr, rule, value, k))
     for mine, theirs in zip(columns, reference.by_column(ptr, rule, value, k), strict=True):
         np.testing.assert_array_equal(mine, theirs)
     active = np.sort(rng.permutation(k)[:4]).astype(np.int64)
@@ -36,12 +37,12 @@ def test_twins(seed: int) -> None:
     found = []
     for module in (solving, plain):
         scores, upstream = np.zeros(c), np.empty(c)
-        module.add_scores(*columns, active, weights, scores)
+        module.add_scores(columns, active, weights, scores)
         loss = module.cross_entropy(query_ptr, target, many, scores, upstream)
         query = np.repeat(np.arange(5), np.diff(query_ptr)).astype(np.int32)
         total = np.bincount(query, target, minlength=5)
-        curve = module.curvatures(*columns, active, query, upstream + target, total)
-        found.append((scores, upstream, loss, module.column_sums(*columns, active, upstream), curve))
+        curve = module.curvatures(columns, active, query, upstream + target, total)
+        found.append((scores, upstream, loss, module.column_sums(columns, active, upstream), curve))
     for mine, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
     count, key = rng.integers(1, 5, len(rule)), rng.integers(0, 1 << 40, c)
@@ -63,19 +64,19 @@ def test_twins(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(5))
 def test_derivatives(seed: int) -> None:
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = kernels.by_column(ptr, rule, value, k)
+    columns = Columns(*kernels.by_column(ptr, rule, value, k))
     active, weights = np.arange(k), rng.normal(size=k)
     many = rng.integers(1, 4, c).astype(np.float64)
 
     def loss(w):
         scores, upstream = np.zeros(c), np.empty(c)
-        solving.add_scores(*columns, active, w, scores)
+        solving.add_scores(columns, active, w, scores)
         return solving.cross_entropy(query_ptr, target, many, scores, upstream), upstream
 
-    gradient = solving.column_sums(*columns, active, loss(weights)[1])
+    gradient = solving.column_sums(columns, active, loss(weights)[1])
     query = np.repeat(np.arange(5), np.diff(query_ptr)).astype(np.int32)
     total = np.bincount(query, target, minlength=5)
-    curve = solving.curvatures(*columns, active, query, loss(weights)[1] + target, total)
+    curve = solving.curvatures(columns, active, query, loss(weights)[1] + target, total)
     for i in range(k):
         step = np.zeros(k)
         step[i] = 1e-4
@@ -109,18 +110,18 @@ def test_twins_of_what_is_held(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_restricted_problem_has_the_same_loss(seed: int) -> None:
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = kernels.by_column(ptr, rule, value, k)
+    columns = Columns(*kernels.by_column(ptr, rule, value, k))
     active, many = rng.permutation(k)[:2].astype(np.int64), rng.integers(1, 4, c).astype(np.float64)
-    told = query_ptr, target, many, np.zeros(c), *columns, active
+    whole = Imitation(query_ptr, target, many, np.zeros(c), columns)
     for is_merged in (True, False):
-        found = solving.restricted(*told, is_merged)
-        for mine, theirs in zip(found, plain.restricted(*told, is_merged), strict=True):
+        found, twin = (module.restricted(whole, active, is_merged) for module in (solving, plain))
+        for mine, theirs in zip((*found[:4], *found[4]), (*twin[:4], *twin[4]), strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-12)
         weights, losses = rng.normal(size=2), []
-        for problem_ptr, shares, multiplicity, rest, *own in ((*told[:4], *columns), found):
+        for one, places in ((whole, active), (found, np.arange(2))):
+            problem_ptr, shares, multiplicity, rest, own = one
             scores, upstream = rest.copy(), np.empty(len(rest))
-            places = active if len(rest) == c and own[0] is columns[0] else np.arange(2)
-            solving.add_scores(*own, places, weights, scores)
+            solving.add_scores(own, places, weights, scores)
             losses.append(solving.cross_entropy(problem_ptr, shares, multiplicity, scores, upstream))
         assert losses[0] == pytest.approx(losses[1], rel=1e-12)
 
@@ -128,12 +129,12 @@ def test_a_restricted_problem_has_the_same_loss(seed: int) -> None:
 def options(seed: int, bound: str):
     """A problem with penalties and a start, as the minimisation takes it."""
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = kernels.by_column(ptr, rule, value, k)
+    columns = Columns(*kernels.by_column(ptr, rule, value, k))
     told = query_ptr, target / target.sum(), rng.integers(1, 4, c).astype(np.float64), rng.normal(size=c) / 9
     penalty = rng.choice([0.0, 0.003, 0.03], size=k)
     start = rng.normal(size=k)
     signs = {"free": np.zeros(k), "nonnegative": np.ones(k), "mixed": rng.integers(-1, 2, k)}[bound]
-    return (*told, *columns, start, penalty, np.full(k, 4.0), signs.astype(np.int8), 0.01)
+    return Imitation(*told, columns), start, Terms(penalty, np.full(k, 4.0), signs.astype(np.int8), 0.01)
 
 
 @pytest.mark.parametrize("bound", ["free", "nonnegative", "mixed"])
@@ -151,12 +152,12 @@ def test_the_minimum_by_the_kernel_and_by_its_twin(seed: int, bound: str) -> Non
 def test_it_is_a_minimum(seed: int, bound: str) -> None:
     """No small step of one weight makes the loss with its penalties smaller."""
     told = options(seed, bound)
-    query_ptr, target, many, rest, ptr, candidate, value, _, penalty, _, signs, decay = told
+    (query_ptr, target, many, rest, columns), _, (penalty, _, signs, decay) = told
     weights, _ = solving.minimised(*told, 1000, 0.0)
 
     def loss(w):
         scores, upstream = rest.copy(), np.empty(len(rest))
-        solving.add_scores(ptr, candidate, value, np.arange(len(w)), w, scores)
+        solving.add_scores(columns, np.arange(len(w)), w, scores)
         found = solving.cross_entropy(query_ptr, target, many, scores, upstream)
         return found + penalty @ np.abs(w) + decay / 2 * w @ w
 

@@ -29,8 +29,8 @@ def test_folded_weights_score_as_rules_and_sums_do(way, found, seed):
     assert len(summed.shares) == len(STEEPNESS) + (way is not True)
     own = int(is_named.sum()) if way == "only" else len(found.ids)
     weights = np.random.default_rng(seed).normal(scale=0.1, size=own + len(summed.shares))
-    apart, _ = loss_and_gradient(*summed.found.examples, NONE, weights)
-    together, _ = loss_and_gradient(*found.examples, NONE, summed.folded(weights))
+    apart, _ = loss_and_gradient(summed.found.examples, NONE, weights)
+    together, _ = loss_and_gradient(found.examples, NONE, summed.folded(weights))
     assert together == pytest.approx(apart, rel=1e-4, abs=1e-4)
     assert not summed.shares[:, 1:2].any(), "named evidence takes no part"
 

@@ -105,7 +105,7 @@ def test_the_penalised_minimum_is_reached(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
     weights, _ = fit_weights(problem, settings, np.random.default_rng(0))
-    _, gradient = loss_and_gradient(*problem.examples, problem.multiplicity, weights)
+    _, gradient = loss_and_gradient(problem.examples, problem.multiplicity, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -171,7 +171,7 @@ def test_the_discount_is_for_answers_only(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", answer_discount=0.5)
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)
-    _, gradient = loss_and_gradient(*discounted(problem, 0.5, chains).examples, problem.multiplicity, weights)
+    _, gradient = loss_and_gradient(discounted(problem, 0.5, chains).examples, problem.multiplicity, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
@@ -200,7 +200,7 @@ def test_named_evidence_bears_a_share_of_the_decay_and_itself_the_square_of_it(f
     found = solved(family, rules, settings, seed=0)
     weights = next(one.weights for one in found if one.relation == AUNT)
     problem = problem_of(family, rules)
-    _, gradient = loss_and_gradient(*problem.examples, problem.multiplicity, weights)
+    _, gradient = loss_and_gradient(problem.examples, problem.multiplicity, weights)
     decay = 3.0 * np.array([1, 1, 1, 1, 0.1, 0.01])
     np.testing.assert_allclose(gradient, -decay * weights, atol=0.02)
     assert weights[-1] < -1, "nobody is their own aunt"

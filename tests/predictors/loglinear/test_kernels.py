@@ -19,9 +19,9 @@ many = settings(max_examples=80, deadline=None)
 @many
 @given(problem=problems(), psi=weights)
 def test_loss_and_gradient(problem, psi):
-    loss, gradient = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi)
+    loss, gradient = kernels.loss_and_gradient(problem.examples, problem.multiplicity, psi)
     expected_loss, expected_gradient = reference.loss_and_gradient(
-        *problem.examples, problem.multiplicity, psi
+        problem.examples, problem.multiplicity, psi
     )
     assert loss == pytest.approx(expected_loss, abs=1e-9)
     np.testing.assert_allclose(gradient, expected_gradient, atol=1e-9)
@@ -30,12 +30,12 @@ def test_loss_and_gradient(problem, psi):
 @many
 @given(problem=problems(), psi=weights)
 def test_gradient_is_the_slope_of_the_loss(problem, psi):
-    _, gradient = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi)
+    _, gradient = kernels.loss_and_gradient(problem.examples, problem.multiplicity, psi)
     for k in range(NUM_RULES):
         step = np.zeros(NUM_RULES)
         step[k] = 1e-5
-        rise = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi + step)[0]
-        fall = kernels.loss_and_gradient(*problem.examples, problem.multiplicity, psi - step)[0]
+        rise = kernels.loss_and_gradient(problem.examples, problem.multiplicity, psi + step)[0]
+        fall = kernels.loss_and_gradient(problem.examples, problem.multiplicity, psi - step)[0]
         assert gradient[k] == pytest.approx((rise - fall) / 2e-5, abs=1e-4)
 
 
@@ -43,7 +43,7 @@ def test_gradient_is_the_slope_of_the_loss(problem, psi):
 @given(problem=problems(), by_value=st.lists(st.booleans(), min_size=NUM_RULES, max_size=NUM_RULES))
 def test_answers_reached(problem, by_value):
     for multiplicity in (problem.multiplicity, np.arange(1, len(problem) + 1, dtype=np.float32), NO_VALUES):
-        told = *problem.examples, multiplicity, np.array(by_value)
+        told = problem.examples, multiplicity, np.array(by_value)
         found, expected = kernels.answers_reached(*told), reference.answers_reached(*told)
         for mine, theirs in zip(found, expected, strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-6, atol=1e-9)
@@ -55,16 +55,16 @@ def test_selection_and_reward(problem, psi, prior, number, seed):
     prior = prior + 1e-3 * np.sqrt(np.arange(NUM_RULES))  # rounding decides between rules that tie but for it
     draws = np.random.default_rng(seed).random(problem.num_queries * number)
     for uniform in (draws, draws[:0]):
-        args = (*problem.examples, psi, prior, number, uniform)
+        args = (problem.examples, psi, prior, number, uniform)
         np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
-    args = (*problem.examples, psi, prior, number, draws)
+    args = (problem.examples, psi, prior, number, draws)
     np.testing.assert_allclose(kernels.reward_samples(*args), reference.reward_samples(*args), atol=1e-9)
 
 
 @many
 @given(problem=problems(), number=numbers)
 def test_the_first_of_equal_rules_are_selected(problem, number):
-    args = (*problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number, np.empty(0))
+    args = (problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number, np.empty(0))
     np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
 
 
@@ -72,7 +72,7 @@ def test_the_first_of_equal_rules_are_selected(problem, number):
 @given(problem=problems())
 def test_margins(problem):
     for q in range(problem.num_queries):
-        args = (problem.query_ptr[q], problem.query_ptr[q + 1], *problem.examples[1:], NUM_RULES)
+        args = (problem.examples, q, NUM_RULES)
         reached, margin = kernels.rule_margins(*args)
         expected_reached, expected_margin = reference.rule_margins(*args)
         assert reached == expected_reached
@@ -84,7 +84,7 @@ def test_margins(problem):
 def test_sampled_candidates(problem, psi, most, seed):
     luck = np.random.default_rng(seed).random(len(problem))
     psi = np.round(psi)  # ties
-    args = (*problem.examples, psi, luck, most)
+    args = (problem.examples, psi, luck, most)
     multiplicity = kernels.sampled_candidates(*args)
     np.testing.assert_array_equal(multiplicity, reference.sampled_candidates(*args))
     held, column = np.flatnonzero(multiplicity), np.array([1, -1, 0, 2], np.int32)
@@ -94,7 +94,7 @@ def test_sampled_candidates(problem, psi, most, seed):
         strict=True,
     ):
         np.testing.assert_array_equal(found, expected)
-    args = (*problem.examples, multiplicity + np.float32(0.5), psi)
+    args = (problem.examples, multiplicity + np.float32(0.5), psi)
     (loss, gradient), (expected_loss, expected_gradient) = (
         kernels.loss_and_gradient(*args),
         reference.loss_and_gradient(*args),
@@ -106,12 +106,10 @@ def test_sampled_candidates(problem, psi, most, seed):
 @many
 @given(problem=problems(), psi=weights, number=numbers)
 def test_equal_candidates_are_merged_at_the_same_loss(problem, psi, number):
-    query_ptr, candidate_ptr, rule, value, label = problem.examples
-    value = np.round(value)  # so that some are equal
+    examples = problem.examples._replace(value=np.round(problem.value))  # so that some are equal
     multiplicity = np.random.default_rng(number).integers(0, 3, len(problem)).astype(np.float32)
-    args = query_ptr, candidate_ptr, rule, value, label
-    found = kernels.merged(*args, multiplicity)
-    np.testing.assert_array_equal(found, reference.merged(*args, multiplicity))
-    before, after = (kernels.loss_and_gradient(*args, many, psi) for many in (multiplicity + 0, found))
+    found = kernels.merged(examples, multiplicity)
+    np.testing.assert_array_equal(found, reference.merged(examples, multiplicity))
+    before, after = (kernels.loss_and_gradient(examples, many, psi) for many in (multiplicity + 0, found))
     np.testing.assert_allclose(before[0], after[0], atol=1e-9)
     np.testing.assert_allclose(before[1], after[1], atol=1e-9)

@@ -18,7 +18,7 @@ from rnnlogic.fit.compact.solving.kernels import (
     minimised,
     restricted,
 )
-from rnnlogic.fit.compact.types import Columns, Floats, Ids, Imitation
+from rnnlogic.fit.compact.types import Floats, Ids, Imitation, Terms
 from rnnlogic.predictors.loglinear.signs import Signs, clipped
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
@@ -50,7 +50,7 @@ def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Fl
     """Mean cross entropy with weights [active], and its derivative by score [c]."""
     check_time()
     scores = problem.rest.copy()
-    add_scores(*problem.columns, active, weights, scores)
+    add_scores(problem.columns, active, weights, scores)
     upstream = np.empty(len(scores))
     loss = cross_entropy(problem.query_ptr, problem.target, problem.multiplicity, scores, upstream)
     return loss, upstream
@@ -58,9 +58,7 @@ def loss_of(problem: Imitation, active: Ids, weights: Floats) -> tuple[float, Fl
 
 def of_columns(problem: Imitation, active: Ids) -> Imitation:
     """The problem for some of its rules only; candidates that none of them reaches count as one."""
-    told = problem.query_ptr, problem.target, problem.multiplicity, problem.rest
-    found = restricted(*told, *problem.columns, active, not problem.rest.any())
-    return Imitation(*found[:4], Columns(*found[4:]))
+    return restricted(problem, active, not problem.rest.any())
 
 
 def fitted(
@@ -79,10 +77,8 @@ def fitted(
     _, upstream = loss_of(small, everything, begin)
     scale = 1.0 / (second_derivatives(small, everything, upstream) + max(fit.weight_decay, 1e-6))
     tolerance = FINE_FTOL if problem.rest.any() else FTOL
-    told = small.query_ptr, small.target, small.multiplicity, small.rest
-    weights, _ = minimised(
-        *told, *small.columns, begin, penalty, scale, signs, fit.weight_decay, fit.steps, tolerance
-    )
+    terms = Terms(penalty, scale, signs, fit.weight_decay)
+    weights, _ = minimised(small, begin, terms, fit.steps, tolerance)
     return weights
 
 
@@ -95,7 +91,7 @@ def sparse_weights(problem: Imitation, start: Floats, penalty: Floats, fit: Fit,
     for _ in range(rounds):
         active = np.flatnonzero(weights)
         _, upstream = loss_of(problem, active, weights[active])
-        slope = -column_sums(*problem.columns, everything, upstream)
+        slope = -column_sums(problem.columns, everything, upstream)
         gain = _towards(slope, fit.signs) / penalty
         gain[active] = 0.0
         entering = np.flatnonzero(gain > 1.02)
@@ -127,7 +123,7 @@ def second_derivatives(problem: Imitation, active: Ids, upstream: Floats) -> Flo
     query = query_of(problem.query_ptr)
     weight = np.bincount(query, problem.target, minlength=len(problem.query_ptr) - 1).astype(np.float64)
     probability = upstream + problem.target  # softmax times the query's weight
-    return curvatures(*problem.columns, active, query.astype(np.int32), probability, weight)
+    return curvatures(problem.columns, active, query.astype(np.int32), probability, weight)
 
 
 def saved_loss(problem: Imitation, active: Ids, weights: Floats) -> Floats:
@@ -144,7 +140,7 @@ def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit:
     Curvatures are looked at only where the loss falls fast.
     """
     _, upstream = loss_of(problem, *model)
-    slope = -column_sums(*problem.columns, allowed, upstream)
+    slope = -column_sums(problem.columns, allowed, upstream)
     slope = np.maximum(_towards(slope, fit.signs[allowed]) - fit.penalty[allowed], 0.0)
     slope[np.isin(allowed, model.active)] = 0.0
     steep = np.argsort(-slope, kind="stable")[: STEEP * number]

@@ -69,6 +69,15 @@ class Imitation(NamedTuple):
     columns: Columns
 
 
+class Terms(NamedTuple):
+    """What is added to the loss of a problem, and what binds its weights."""
+
+    penalty: Floats  # [k] on the size of each weight
+    scale: Floats  # [k] about the inverse of each second derivative
+    signs: Signs  # [k] on which side of zero a weight must be; 0: on any
+    weight_decay: float
+
+
 class Model(NamedTuple):
     """One model of a path."""
 

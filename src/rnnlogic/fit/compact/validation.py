@@ -78,7 +78,7 @@ def _scored(
     """
     found, scores = Sparse(np.searchsorted(ids, model.rules), model.weights), grounded.rest.copy()
     found = add_aggregates(folds, grounded.columns, found, scores)
-    add_scores(*grounded.columns, *found, scores)
+    add_scores(grounded.columns, *found, scores)
     active = found.active[reaching[found.active]]
     return scores, mark_reached(grounded.columns.ptr, grounded.columns.candidate, active, len(scores))
 

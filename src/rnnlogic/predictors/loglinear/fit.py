@@ -277,9 +277,9 @@ def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidat
         guess = _first_guess(part) if guess is None else guess
         is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
         luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
-        multiplicity = sampled_candidates(*part.examples, guess, luck, most)
+        multiplicity = sampled_candidates(part.examples, guess, luck, most)
         if is_large:  # in few candidates, few are equal
-            multiplicity = merged(*part.examples, multiplicity)
+            multiplicity = merged(part.examples, multiplicity)
         held.append(_held(part, multiplicity, np.arange(len(part.ids), dtype=np.int32)))
     return joined(held)
 
@@ -386,13 +386,13 @@ def fit_weights(
     objective = partial(_objective, found, settings.weight_decay)
     solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
     weights: Weights = solution.x
-    loss, _ = loss_and_gradient(*found.examples, found.multiplicity, weights)
+    loss, _ = loss_and_gradient(found.examples, found.multiplicity, weights)
     return weights, loss / max(1, int((found.label == ANSWER).sum()))
 
 
 def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float, Weights]:
     check_time()
-    loss, gradient = loss_and_gradient(*found.examples, found.multiplicity, weights)
+    loss, gradient = loss_and_gradient(found.examples, found.multiplicity, weights)
     return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
 
 
@@ -412,6 +412,6 @@ def initial_weights(found: Candidates, settings: LogLinearSettings, rng: np.rand
     if settings.initial == "random":
         return rng.normal(scale=0.01, size=num_rules)
     total = np.zeros(num_rules)
-    for first, last in pairwise(found.query_ptr):
-        total += rule_margins(first, last, *found.examples[1:], num_rules)[1]
+    for q in range(found.num_queries):
+        total += rule_margins(found.examples, q, num_rules)[1]
     return total / max(found.num_queries, 1)

@@ -12,15 +12,12 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.table import Examples
 
 
 @compiled
 def loss_and_gradient(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     multiplicity: NDArray[np.float32],
     weights: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64]]:
@@ -28,12 +25,12 @@ def loss_and_gradient(
 
     A candidate counts as multiplicity [c] many in the softmax; as one if that is empty.
     """
-    gradient = np.zeros(len(weights))
-    loss = 0.0
+    query_ptr, candidate_ptr, rule, value, _ = examples
+    gradient, loss = np.zeros(len(weights)), 0.0
     probability = np.empty(_most_candidates(query_ptr))
     for q in range(len(query_ptr) - 1):
         first, last = query_ptr[q], query_ptr[q + 1]
-        answer = _softmax(first, last, candidate_ptr, rule, value, label, multiplicity, weights, probability)
+        answer = _softmax(examples, q, multiplicity, weights, probability)
         if answer < 0:
             continue
         loss -= np.log(max(probability[answer - first], 1e-300))
@@ -56,18 +53,10 @@ def _most_candidates(query_ptr: NDArray[np.int64]) -> int:
 
 
 @compiled
-def _softmax(
-    first: int,
-    last: int,
-    candidate_ptr: Any,
-    rule: Any,
-    value: Any,
-    label: Any,
-    multiplicity: Any,
-    weights: Any,
-    probability: Any,
-) -> int:
-    """Probabilities of candidates first..last-1 (0 for those left out); returns the answer, -1 if none."""
+def _softmax(examples: Examples, q: int, multiplicity: Any, weights: Any, probability: Any) -> int:
+    """Probabilities of the candidates of query q (0 for those left out); returns the answer, -1 if none."""
+    query_ptr, candidate_ptr, rule, value, label = examples
+    first, last = query_ptr[q], query_ptr[q + 1]
     answer, highest, end = -1, -np.inf, candidate_ptr[first]
     for c in range(first, last):
         score = 0.0
@@ -93,11 +82,7 @@ def _softmax(
 
 @compiled
 def answers_reached(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     multiplicity: NDArray[np.float32],
     by_value: NDArray[np.bool_],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
@@ -106,6 +91,7 @@ def answers_reached(
     A result counts once, or by its value where `by_value` [k]. Queries whose answer is no candidate and
     candidates left out do not count.
     """
+    query_ptr, candidate_ptr, rule, value, label = examples
     right, chance = np.zeros(len(by_value)), np.zeros(len(by_value))
     total = np.zeros((2, len(by_value)))
     for q in range(len(query_ptr) - 1):
@@ -133,16 +119,10 @@ def answers_reached(
 
 
 @compiled
-def rule_margins(
-    first: int,
-    last: int,
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
-    num_rules: int,
-) -> tuple[bool, NDArray[np.float64]]:
-    """For one query, whether its answer is a candidate, and each rule's value there minus its mean value."""
+def rule_margins(examples: Examples, q: int, num_rules: int) -> tuple[bool, NDArray[np.float64]]:
+    """For query q, whether its answer is a candidate, and each rule's value there minus its mean value."""
+    query_ptr, candidate_ptr, rule, value, label = examples
+    first, last = query_ptr[q], query_ptr[q + 1]
     margin = np.zeros(num_rules)
     candidates, is_reached = 0, False
     for c in range(first, last):
@@ -157,11 +137,7 @@ def rule_margins(
 
 @compiled
 def select_rules(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     weights: NDArray[np.float64],
     log_prior: NDArray[np.float64],
     number: int,
@@ -173,10 +149,8 @@ def select_rules(
     `number` draws from softmax(H), by uniform [queries * number] random numbers in 0..1.
     """
     chosen = np.zeros(len(weights))
-    for q in range(len(query_ptr) - 1):
-        is_reached, margin = rule_margins(
-            query_ptr[q], query_ptr[q + 1], candidate_ptr, rule, value, label, len(weights)
-        )
+    for q in range(len(examples.query_ptr) - 1):
+        is_reached, margin = rule_margins(examples, q, len(weights))
         if not is_reached:
             continue
         h = weights * margin + log_prior
@@ -193,39 +167,30 @@ def select_rules(
 
 @compiled
 def reward_samples(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     weights: NDArray[np.float64],
     log_prior: NDArray[np.float64],
     number: int,
     uniform: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """REINFORCE: each query draws `number` rules from the prior and rewards them with p(answer) by them."""
-    reward = np.zeros(len(weights))
+    query_ptr, reward = examples.query_ptr, np.zeros(len(weights))
     probability = np.empty(_most_candidates(query_ptr))
     cumulative = np.cumsum(np.exp(log_prior - log_prior.max()))
     for q in range(len(query_ptr) - 1):
         drawn = np.zeros(len(weights))
         for draw in uniform[q * number : (q + 1) * number]:
             drawn[min(np.searchsorted(cumulative, draw * cumulative[-1], side="right"), len(drawn) - 1)] += 1
-        first, last = query_ptr[q], query_ptr[q + 1]
         only = np.where(drawn > 0, weights, 0.0)
-        answer = _softmax(first, last, candidate_ptr, rule, value, label, value[:0], only, probability)
+        answer = _softmax(examples, q, examples.value[:0], only, probability)
         if answer >= 0:
-            reward += drawn * probability[answer - first]
+            reward += drawn * probability[answer - query_ptr[q]]
     return reward
 
 
 @compiled
 def sampled_candidates(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     guess: NDArray[np.float64],
     luck: NDArray[np.float64],
     most: int,
@@ -236,6 +201,7 @@ def sampled_candidates(
     half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
     those with the least luck [c], all different, which stand for all others.
     """
+    query_ptr, candidate_ptr, rule, value, label = examples
     multiplicity = np.zeros(len(label), np.float32)
     size = _most_candidates(query_ptr)
     wrong, low = np.empty(size, np.int64), np.empty(size)
@@ -285,17 +251,14 @@ def _hold_lowest(candidates: Any, low: Any, number: int, many: float, multiplici
 
 @compiled
 def merged(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     multiplicity: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     """What candidates [c] stand for if the first of a query's equal wrong ones stands for all: the same loss.
 
     Candidates are equal that the same rules reach with the same values.
     """
+    query_ptr, candidate_ptr, rule, value, label = examples
     found, bits = multiplicity.copy(), value.view(np.int32)
     held, table = np.empty(_most_candidates(query_ptr), np.int64), np.empty(0, np.int64)
     for q in range(len(query_ptr) - 1):

@@ -10,25 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
-from rnnlogic.features.table import NO_VALUES
+from rnnlogic.features.table import NO_VALUES, Examples
 
 Floats = NDArray[np.float64]
 
 
-def candidate_features(
-    candidate: int, candidate_ptr: NDArray[np.int64], rule: NDArray[np.int32], value: NDArray[np.float32]
-) -> list[tuple[int, float]]:
+def candidate_features(examples: Examples, candidate: int) -> list[tuple[int, float]]:
     """(rule, feature) pairs of one candidate."""
-    own = slice(candidate_ptr[candidate], candidate_ptr[candidate + 1])
-    return list(zip(rule[own].tolist(), value[own].tolist(), strict=True))
+    own = slice(examples.candidate_ptr[candidate], examples.candidate_ptr[candidate + 1])
+    return list(zip(examples.rule[own].tolist(), examples.value[own].tolist(), strict=True))
 
 
 def loss_and_gradient(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     multiplicity: NDArray[np.float32],
     weights: Floats,
 ) -> tuple[float, Floats]:
@@ -37,32 +31,27 @@ def loss_and_gradient(
     A candidate counts as multiplicity [c] many in the softmax; as one if that is empty.
     """
     loss, gradient = 0.0, np.zeros(len(weights))
-    for q in range(len(query_ptr) - 1):
-        probability = answer_probabilities(
-            q, query_ptr, candidate_ptr, rule, value, label, weights, multiplicity
-        )
-        answers = [c for c in probability if label[c] == ANSWER]
+    for q in range(len(examples.query_ptr) - 1):
+        probability = answer_probabilities(examples, q, weights, multiplicity)
+        answers = [c for c in probability if examples.label[c] == ANSWER]
         if not answers:
             continue
         loss -= math.log(probability[answers[0]])
         for c, p in probability.items():
-            for k, feature in candidate_features(c, candidate_ptr, rule, value):
-                gradient[k] += (p - (label[c] == ANSWER)) * feature
+            for k, feature in candidate_features(examples, c):
+                gradient[k] += (p - (examples.label[c] == ANSWER)) * feature
     return loss, gradient
 
 
 def answers_reached(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     multiplicity: NDArray[np.float32],
     by_value: NDArray[np.bool_],
 ) -> tuple[Floats, Floats, Floats]:
     """Answers that each rule [k] reaches, how many chance would reach, and its [2, k] results and values."""
+    label = examples.label
     right, chance, total = np.zeros(len(by_value)), np.zeros(len(by_value)), np.zeros((2, len(by_value)))
-    for first, last in pairwise(query_ptr.tolist()):
+    for first, last in pairwise(examples.query_ptr.tolist()):
         counts = {
             c: float(multiplicity[c]) if len(multiplicity) else 1.0
             for c in range(first, last)
@@ -71,7 +60,7 @@ def answers_reached(
         if not any(label[c] == ANSWER for c in counts):
             continue
         for c, count in counts.items():
-            for k, feature in candidate_features(c, candidate_ptr, rule, value):
+            for k, feature in candidate_features(examples, c):
                 size = feature if by_value[k] else 1.0
                 chance[k] += count * size / sum(counts.values())
                 right[k] += size * (label[c] == ANSWER)
@@ -80,21 +69,14 @@ def answers_reached(
 
 
 def answer_probabilities(
+    examples: Examples,
     query: int,
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
     weights: Floats,
     multiplicity: NDArray[np.float32] = NO_VALUES,
 ) -> dict[int, float]:
     """Softmax of the scores over a query's candidates that are not left out."""
-    candidates = [c for c in range(query_ptr[query], query_ptr[query + 1]) if label[c] != LEFT_OUT]
-    scores = {
-        c: sum(weights[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value))
-        for c in candidates
-    }
+    candidates = [c for c in _candidates_of(examples, query) if examples.label[c] != LEFT_OUT]
+    scores = {c: sum(weights[k] * x for k, x in candidate_features(examples, c)) for c in candidates}
     odds = {
         c: math.exp(score) * (float(multiplicity[c]) if len(multiplicity) else 1.0)
         for c, score in scores.items()
@@ -102,32 +84,24 @@ def answer_probabilities(
     return {c: one / sum(odds.values()) for c, one in odds.items()}
 
 
-def rule_margins(
-    first: int,
-    last: int,
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
-    num_rules: int,
-) -> tuple[bool, Floats]:
-    """For one query, whether its answer is a candidate, and each rule's value there minus its mean value."""
-    candidates = [c for c in range(first, last) if label[c] != LEFT_OUT]
+def _candidates_of(examples: Examples, query: int) -> range:
+    return range(examples.query_ptr[query], examples.query_ptr[query + 1])
+
+
+def rule_margins(examples: Examples, q: int, num_rules: int) -> tuple[bool, Floats]:
+    """For query q, whether its answer is a candidate, and each rule's value there minus its mean value."""
+    candidates = [c for c in _candidates_of(examples, q) if examples.label[c] != LEFT_OUT]
     table = np.zeros((len(candidates), num_rules))
     for row, c in enumerate(candidates):
-        for k, feature in candidate_features(c, candidate_ptr, rule, value):
+        for k, feature in candidate_features(examples, c):
             table[row, k] += feature
-    is_answer = np.array([label[c] == ANSWER for c in candidates], bool)
+    is_answer = np.array([examples.label[c] == ANSWER for c in candidates], bool)
     margin = -table.mean(axis=0) if len(candidates) else np.zeros(num_rules)
     return bool(is_answer.any()), margin + table[is_answer].sum(axis=0)
 
 
 def select_rules(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     weights: Floats,
     log_prior: Floats,
     number: int,
@@ -135,10 +109,8 @@ def select_rules(
 ) -> Floats:
     """How many queries select each rule in the E-step, by H(rule) = weight * margin + log prior."""
     chosen = np.zeros(len(weights))
-    for q in range(len(query_ptr) - 1):
-        is_reached, margin = rule_margins(
-            query_ptr[q], query_ptr[q + 1], candidate_ptr, rule, value, label, len(weights)
-        )
+    for q in range(len(examples.query_ptr) - 1):
+        is_reached, margin = rule_margins(examples, q, len(weights))
         if not is_reached:
             continue
         h = weights * margin + log_prior
@@ -151,11 +123,7 @@ def select_rules(
 
 
 def reward_samples(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     weights: Floats,
     log_prior: Floats,
     number: int,
@@ -163,12 +131,12 @@ def reward_samples(
 ) -> Floats:
     """REINFORCE: each query draws `number` rules from the prior and rewards them with p(answer) by them."""
     reward = np.zeros(len(weights))
-    for q in range(len(query_ptr) - 1):
+    for q in range(len(examples.query_ptr) - 1):
         drawn = [_drawn(np.exp(log_prior), draw) for draw in uniform[q * number : (q + 1) * number]]
         only = np.array([weight if k in drawn else 0.0 for k, weight in enumerate(weights)])
-        probability = answer_probabilities(q, query_ptr, candidate_ptr, rule, value, label, only)
+        probability = answer_probabilities(examples, q, only)
         for c, p in probability.items():
-            if label[c] == ANSWER:
+            if examples.label[c] == ANSWER:
                 for k in drawn:
                     reward[k] += p
     return reward
@@ -181,11 +149,7 @@ def _drawn(mass: Floats, draw: float) -> int:
 
 
 def sampled_candidates(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     guess: Floats,
     luck: Floats,
     most: int,
@@ -196,13 +160,14 @@ def sampled_candidates(
     half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
     those with the least luck [c], all different, which stand for all others.
     """
+    label = examples.label
     multiplicity = np.zeros(len(label), np.float32)
 
     def score(c: int) -> float:
-        return float(sum(guess[k] * x for k, x in candidate_features(c, candidate_ptr, rule, value)))
+        return float(sum(guess[k] * x for k, x in candidate_features(examples, c)))
 
-    for q in range(len(query_ptr) - 1):
-        candidates = range(query_ptr[q], query_ptr[q + 1])
+    for q in range(len(examples.query_ptr) - 1):
+        candidates = _candidates_of(examples, q)
         answers = [c for c in candidates if label[c] == ANSWER]
         if not answers:
             continue
@@ -216,20 +181,16 @@ def sampled_candidates(
 
 
 def merged(
-    query_ptr: NDArray[np.int64],
-    candidate_ptr: NDArray[np.int64],
-    rule: NDArray[np.int32],
-    value: NDArray[np.float32],
-    label: NDArray[np.int8],
+    examples: Examples,
     multiplicity: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     """What candidates [c] stand for if the first of a query's equal wrong ones stands for all of them."""
     found = multiplicity.copy()
-    for q in range(len(query_ptr) - 1):
+    for q in range(len(examples.query_ptr) - 1):
         firsts: dict[tuple[tuple[int, float], ...], int] = {}
-        for c in range(query_ptr[q], query_ptr[q + 1]):
-            if label[c] == WRONG and multiplicity[c]:
-                first = firsts.setdefault(tuple(candidate_features(c, candidate_ptr, rule, value)), c)
+        for c in _candidates_of(examples, q):
+            if examples.label[c] == WRONG and multiplicity[c]:
+                first = firsts.setdefault(tuple(candidate_features(examples, c)), c)
                 if first != c:
                     found[first] += found[c]
                     found[c] = 0

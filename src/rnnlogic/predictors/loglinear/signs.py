@@ -25,7 +25,7 @@ def lifts_of(found: Candidates, is_feature: NDArray[np.bool_]) -> Lifts:
     What a rule reaches counts once, however many paths lead there; features count by their values, in
     units of their mean.
     """
-    right, chance, total = answers_reached(*found.examples, found.multiplicity, is_feature)
+    right, chance, total = answers_reached(found.examples, found.multiplicity, is_feature)
     is_known = total[0] > 0
     is_known &= ~is_feature | (total[1] > 0)
     unit = np.where(is_feature & is_known, total[1] / np.maximum(total[0], 1e-300), 1.0)

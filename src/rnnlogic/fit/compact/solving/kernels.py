@@ -9,39 +9,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
+from rnnlogic.fit.compact.types import Columns, Imitation, Terms
+
+
+@compiled
+def _entries(columns: Columns, column: int) -> range:
+    """The places of what one column reaches."""
+    return range(np.uint64(columns.ptr[column]), np.uint64(columns.ptr[column + 1]))
 
 
 @compiled
 def add_scores(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    columns: Columns,
+    active: NDArray[np.int64],
     weights: NDArray[np.float64],
     scores: NDArray[np.float64],
 ) -> None:
-    """Add weights[i] * value of column columns[i] to the scores [candidates] that it reaches."""
-    for i in range(len(columns)):
+    """Add weights[i] * value of column active[i] to the scores [candidates] that it reaches."""
+    for i in range(len(active)):
         weight = weights[i]
         if weight != 0.0:
-            for n in range(np.uint64(column_ptr[columns[i]]), np.uint64(column_ptr[columns[i] + 1])):
-                scores[np.uint32(candidate[n])] += weight * value[n]
+            for n in _entries(columns, active[i]):
+                scores[np.uint32(columns.candidate[n])] += weight * columns.value[n]
 
 
 @compiled
 def column_sums(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    columns: Columns,
+    active: NDArray[np.int64],
     upstream: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """For each of some columns the sum of value * upstream [candidates] over what it reaches."""
-    sums = np.zeros(len(columns))
-    for i in range(len(columns)):
+    sums = np.zeros(len(active))
+    for i in range(len(active)):
         total = 0.0
-        for n in range(np.uint64(column_ptr[columns[i]]), np.uint64(column_ptr[columns[i] + 1])):
-            total += value[n] * upstream[np.uint32(candidate[n])]
+        for n in _entries(columns, active[i]):
+            total += columns.value[n] * upstream[np.uint32(columns.candidate[n])]
         sums[i] = total
     return sums
 
@@ -90,10 +93,8 @@ def cross_entropy(
 
 @compiled
 def curvatures(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    columns: Columns,
+    active: NDArray[np.int64],
     query: NDArray[np.int32],
     probability: NDArray[np.float64],
     weight: NDArray[np.float64],
@@ -102,16 +103,15 @@ def curvatures(
 
     query [c] is the query of a candidate, probability [c] the softmax times the query's weight [q].
     """
-    result = np.zeros(len(columns))
+    result, candidate, value = np.zeros(len(active)), columns.candidate, columns.value
     mean = np.zeros(len(weight))
-    for i in range(len(columns)):
-        first, last = np.uint64(column_ptr[columns[i]]), np.uint64(column_ptr[columns[i] + 1])
+    for i in range(len(active)):
         total = 0.0
-        for n in range(first, last):
+        for n in _entries(columns, active[i]):
             c = np.uint32(candidate[n])
             mean[np.uint32(query[c])] += probability[c] * value[n]
             total += probability[c] * value[n] * value[n]
-        for n in range(first, last):
+        for n in _entries(columns, active[i]):
             q = np.uint32(query[np.uint32(candidate[n])])
             if mean[q] != 0.0:
                 total -= mean[q] * mean[q] / weight[q]
@@ -121,33 +121,17 @@ def curvatures(
 
 
 @compiled
-def restricted(
-    query_ptr: NDArray[np.int64],
-    target: NDArray[np.float64],
-    multiplicity: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    is_merged: bool,
-) -> tuple[
-    NDArray[np.int64],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    NDArray[np.int64],
-    NDArray[np.int32],
-    NDArray[np.float32],
-]:
+def restricted(problem: Imitation, active: NDArray[np.int64], is_merged: bool) -> Imitation:
     """The problem with some of the columns only, in the order given.
 
     With `is_merged`, the candidates of a query that no column reaches become one that stands for all of them;
     they must have the same rest.
     """
+    query_ptr, target, multiplicity, rest, columns = problem
+    column_ptr, candidate, value = columns
     place = np.zeros(len(target), np.int32)
-    for column in columns:
-        for n in range(np.uint64(column_ptr[column]), np.uint64(column_ptr[column + 1])):
+    for column in active:
+        for n in _entries(columns, column):
             place[np.uint32(candidate[n])] = 1
     new_ptr = np.zeros_like(query_ptr)
     new_target, many, new_rest = np.empty_like(target), np.empty_like(target), np.empty_like(target)
@@ -165,28 +149,23 @@ def restricted(
             place[c] = used
             used += 1
         new_ptr[q + 1] = used
-    new_columns = np.zeros(len(columns) + 1, np.int64)
-    for i in range(len(columns)):
-        new_columns[i + 1] = new_columns[i] + column_ptr[columns[i] + 1] - column_ptr[columns[i]]
-    new_candidate = np.empty(new_columns[-1], np.int32)
-    new_value = np.empty(new_columns[-1], np.float32)
+    new_column_ptr = np.zeros(len(active) + 1, np.int64)
+    for i in range(len(active)):
+        new_column_ptr[i + 1] = new_column_ptr[i] + column_ptr[active[i] + 1] - column_ptr[active[i]]
+    new_candidate = np.empty(new_column_ptr[-1], np.int32)
+    new_value = np.empty(new_column_ptr[-1], np.float32)
     end = np.uint64(0)
-    for column in columns:
-        for n in range(np.uint64(column_ptr[column]), np.uint64(column_ptr[column + 1])):
+    for column in active:
+        for n in _entries(columns, column):
             new_candidate[end], new_value[end] = place[np.uint32(candidate[n])], value[n]
             end += np.uint64(1)
-    return new_ptr, new_target[:used], many[:used], new_rest[:used], new_columns, new_candidate, new_value
+    new_columns = Columns(new_column_ptr, new_candidate, new_value)
+    return Imitation(new_ptr, new_target[:used], many[:used], new_rest[:used], new_columns)
 
 
 @compiled
 def _value_and_slope(
-    query_ptr: NDArray[np.int64],
-    target: NDArray[np.float64],
-    multiplicity: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
+    problem: Imitation,
     weights: NDArray[np.float64],
     weight_decay: float,
     scores: NDArray[np.float64],
@@ -194,16 +173,17 @@ def _value_and_slope(
     slope: NDArray[np.float64],
 ) -> float:
     """Cross entropy and L2 penalty; slope [k] gets the derivative, scores and upstream [c] are used."""
-    scores[:] = rest
+    candidate, value = problem.columns.candidate, problem.columns.value
+    scores[:] = problem.rest
     for i in range(len(weights)):
         weight = weights[i]
         if weight != 0.0:
-            for n in range(np.uint64(column_ptr[i]), np.uint64(column_ptr[i + 1])):
+            for n in _entries(problem.columns, i):
                 scores[np.uint32(candidate[n])] += weight * value[n]
-    loss = cross_entropy(query_ptr, target, multiplicity, scores, upstream)
+    loss = cross_entropy(problem.query_ptr, problem.target, problem.multiplicity, scores, upstream)
     for i in range(len(weights)):
         total = 0.0
-        for n in range(np.uint64(column_ptr[i]), np.uint64(column_ptr[i + 1])):
+        for n in _entries(problem.columns, i):
             total += value[n] * upstream[np.uint32(candidate[n])]
         slope[i] = total + weight_decay * weights[i]
         loss += weight_decay / 2 * weights[i] * weights[i]
@@ -284,37 +264,23 @@ def _go(
 
 @compiled
 def minimised(
-    query_ptr: NDArray[np.int64],
-    target: NDArray[np.float64],
-    multiplicity: NDArray[np.float64],
-    rest: NDArray[np.float64],
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    start: NDArray[np.float64],
-    penalty: NDArray[np.float64],
-    scale: NDArray[np.float64],
-    signs: NDArray[np.int8],
-    weight_decay: float,
-    steps: int,
-    tolerance: float,
+    problem: Imitation, start: NDArray[np.float64], terms: Terms, steps: int, tolerance: float
 ) -> tuple[NDArray[np.float64], int]:
     """Weights [k] of all columns with the least loss + penalty * |weight| + L2, and the passes it took.
 
-    L-BFGS that never crosses zero within a step (OWL-QN). scale [k] is about the inverse of each second
-    derivative; signs [k] say on which side of zero a weight must be (0: on any). It ends after so many
-    passes, or when the loss changes by less than the tolerance.
+    L-BFGS that never crosses zero within a step (OWL-QN). It ends after so many passes, or when the loss
+    changes by less than the tolerance.
     """
     size, memory = len(start), 10
-    told = query_ptr, target, multiplicity, rest, column_ptr, candidate, value
+    penalty, scale, signs, weight_decay = terms
     weights, slope, direction = start.copy(), np.empty(size), np.empty(size)
     other, other_slope, pseudo = np.empty(size), np.empty(size), np.empty(size)
     moved, turned, inverse = np.zeros((memory, size)), np.zeros((memory, size)), np.zeros(memory)
-    room = np.empty(len(target)), np.empty(len(target))
+    room = np.empty(len(problem.target)), np.empty(len(problem.target))
     for i in range(size):
         if weights[i] * signs[i] < 0.0:
             weights[i] = 0.0
-    loss = _value_and_slope(*told, weights, weight_decay, *room, slope)
+    loss = _value_and_slope(problem, weights, weight_decay, *room, slope)
     loss += float(np.sum(penalty * np.abs(weights)))
     passes, kept = 1, 0
     while passes < steps:
@@ -326,7 +292,7 @@ def minimised(
         length, found, more = 1.0, False, loss
         while passes < steps and not found:
             promised = _go(weights, pseudo, direction, length, other)
-            more = _value_and_slope(*told, other, weight_decay, *room, other_slope)
+            more = _value_and_slope(problem, other, weight_decay, *room, other_slope)
             more += float(np.sum(penalty * np.abs(other)))
             passes += 1
             found = more <= loss + 1e-4 * promised

@@ -8,43 +8,37 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rnnlogic.fit.compact.types import Columns, Floats, Imitation, Terms
 
 
-def reached_by(
-    column: int, column_ptr: NDArray[np.int64], candidate: NDArray[np.int32], value: NDArray[np.float32]
-) -> list[tuple[int, float]]:
+def reached_by(columns: Columns, column: int) -> list[tuple[int, float]]:
     """(candidate, feature) pairs of one column."""
-    own = slice(column_ptr[column], column_ptr[column + 1])
-    return list(zip(candidate[own].tolist(), value[own].tolist(), strict=True))
+    own = slice(columns.ptr[column], columns.ptr[column + 1])
+    return list(zip(columns.candidate[own].tolist(), columns.value[own].tolist(), strict=True))
 
 
 def add_scores(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    columns: Columns,
+    active: NDArray[np.int64],
     weights: Floats,
     scores: Floats,
 ) -> None:
-    """Add weights[i] * value of column columns[i] to the scores [candidates] that it reaches."""
-    for column, weight in zip(columns.tolist(), weights.tolist(), strict=True):
-        for c, feature in reached_by(column, column_ptr, candidate, value):
+    """Add weights[i] * value of column active[i] to the scores [candidates] that it reaches."""
+    for column, weight in zip(active.tolist(), weights.tolist(), strict=True):
+        for c, feature in reached_by(columns, column):
             scores[c] += weight * feature
 
 
 def column_sums(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    columns: Columns,
+    active: NDArray[np.int64],
     upstream: Floats,
 ) -> Floats:
     """For each of some columns the sum of value * upstream [candidates] over what it reaches."""
     return np.array(
         [
-            sum(feature * upstream[c] for c, feature in reached_by(column, column_ptr, candidate, value))
-            for column in columns.tolist()
+            sum(feature * upstream[c] for c, feature in reached_by(columns, column))
+            for column in active.tolist()
         ],
         np.float64,
     )
@@ -65,18 +59,16 @@ def cross_entropy(
 
 
 def curvatures(
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
+    columns: Columns,
+    active: NDArray[np.int64],
     query: NDArray[np.int32],
     probability: Floats,
     weight: Floats,
 ) -> Floats:
     """Second derivative of the cross entropy by each column's weight: the summed variance of its feature."""
     result = []
-    for column in columns.tolist():
-        entries = reached_by(column, column_ptr, candidate, value)
+    for column in active.tolist():
+        entries = reached_by(columns, column)
         total = sum(probability[c] * x * x for c, x in entries)
         for q in {int(query[c]) for c, _ in entries}:
             mean = sum(probability[c] * x for c, x in entries if query[c] == q)
@@ -85,21 +77,10 @@ def curvatures(
     return np.array(result, np.float64)
 
 
-def restricted(
-    query_ptr: NDArray[np.int64],
-    target: Floats,
-    multiplicity: Floats,
-    rest: Floats,
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    columns: NDArray[np.int64],
-    is_merged: bool,
-) -> tuple[
-    NDArray[np.int64], Floats, Floats, Floats, NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]
-]:
+def restricted(problem: Imitation, active: NDArray[np.int64], is_merged: bool) -> Imitation:
     """The problem with some of the columns only; what none of them reaches becomes one candidate."""
-    entries = [reached_by(column, column_ptr, candidate, value) for column in columns.tolist()]
+    query_ptr, target, multiplicity, rest, columns = problem
+    entries = [reached_by(columns, column) for column in active.tolist()]
     reached = {c for column in entries for c, _ in column}
     groups: list[list[int]] = []  # of each new candidate the old ones
     new_ptr = [0]
@@ -115,43 +96,37 @@ def restricted(
                 groups.append(others)
         new_ptr.append(len(groups))
     place = {c: i for i, group in enumerate(groups) for c in group}
-    return (
+    new_columns = Columns(
+        np.append(0, np.cumsum([len(column) for column in entries])).astype(np.int64),
+        np.array([place[c] for column in entries for c, _ in column], np.int32),
+        np.array([x for column in entries for _, x in column], np.float32),
+    )
+    return Imitation(
         np.array(new_ptr, np.int64),
         np.array([target[group].sum() for group in groups], np.float64),
         np.array([multiplicity[group].sum() for group in groups], np.float64),
         np.array([rest[group[0]] for group in groups], np.float64),
-        np.append(0, np.cumsum([len(column) for column in entries])).astype(np.int64),
-        np.array([place[c] for column in entries for c, _ in column], np.int32),
-        np.array([x for column in entries for _, x in column], np.float32),
+        new_columns,
     )
 
 
 class _Loss:
     """The loss of a problem with all its columns, and how often it was asked for."""
 
-    def __init__(
-        self,
-        query_ptr: NDArray[np.int64],
-        target: Floats,
-        multiplicity: Floats,
-        rest: Floats,
-        columns: tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]],
-        penalty: Floats,
-        weight_decay: float,
-    ) -> None:
-        self.told, self.rest, self.columns = (query_ptr, target, multiplicity), rest, columns
-        self.penalty, self.weight_decay, self.passes = penalty, weight_decay, 0
+    def __init__(self, problem: Imitation, terms: Terms) -> None:
+        self.problem, self.terms, self.passes = problem, terms, 0
 
     def __call__(self, weights: Floats) -> tuple[float, Floats]:
         """The loss with all penalties, and its derivative without that of the L1 penalty."""
         self.passes += 1
-        scores, upstream = self.rest.copy(), np.empty(len(self.rest))
-        active = np.arange(len(weights))
-        add_scores(*self.columns, active, weights, scores)
-        loss = cross_entropy(*self.told, scores, upstream)
-        slope = column_sums(*self.columns, active, upstream) + self.weight_decay * weights
-        decay = self.weight_decay / 2 * float(weights @ weights)
-        return loss + decay + float(self.penalty @ np.abs(weights)), slope
+        query_ptr, target, multiplicity, rest, columns = self.problem
+        scores, upstream = rest.copy(), np.empty(len(rest))
+        active, weight_decay = np.arange(len(weights)), self.terms.weight_decay
+        add_scores(columns, active, weights, scores)
+        loss = cross_entropy(query_ptr, target, multiplicity, scores, upstream)
+        slope = column_sums(columns, active, upstream) + weight_decay * weights
+        decay = weight_decay / 2 * float(weights @ weights)
+        return loss + decay + float(self.terms.penalty @ np.abs(weights)), slope
 
 
 def _steepest(weight: float, slope: float, penalty: float, sign: int) -> float:
@@ -180,24 +155,10 @@ def _direction(pseudo: Floats, memory: list[tuple[Floats, Floats]], scale: Float
 
 
 def minimised(
-    query_ptr: NDArray[np.int64],
-    target: Floats,
-    multiplicity: Floats,
-    rest: Floats,
-    column_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    value: NDArray[np.float32],
-    start: Floats,
-    penalty: Floats,
-    scale: Floats,
-    signs: NDArray[np.int8],
-    weight_decay: float,
-    steps: int,
-    tolerance: float,
+    problem: Imitation, start: Floats, terms: Terms, steps: int, tolerance: float
 ) -> tuple[Floats, int]:
     """Weights [k] of all columns with the least loss + penalty * |weight| + L2, and the passes it took."""
-    columns = (column_ptr, candidate, value)
-    loss_of = _Loss(query_ptr, target, multiplicity, rest, columns, penalty, weight_decay)
+    loss_of, (penalty, scale, signs, _) = _Loss(problem, terms), terms
     weights = np.where(start * signs < 0, 0.0, start)
     memory: list[tuple[Floats, Floats]] = []
     loss, slope = loss_of(weights)
