@@ -21,20 +21,22 @@ MINUTES ?= 30
 # pip, mypy and the compiler of the kernels take one core each.
 MAKEFLAGS += -j3
 
-.PHONY: install demo test check types browser pages docs package bench bounds torture clean
+.PHONY: install demo test pytest check quick types browser pages docs package bench bounds torture clean
 
 install: .venv/installed
 demo: .venv/installed
 	@$(BIN)/rnnlogic demo
 
-# Three side by side, as some tests wait for servers and clusters.
-test: .venv/installed-dev browser types .venv/warm
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+# mypy and two processes of pytest share the cores, so that none is idle while a test waits for a server.
+test: types pytest
+pytest: .venv/installed-dev browser .venv/warm
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # What to run before every commit; `make test` is for CI and for changes that reach far.
 QUICK := tests/base tests/data tests/rules tests/render tests/test_layout.py tests/test_config.py
-check: .venv/installed-dev types
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/base/clusters $(QUICK)
+check: types quick
+quick: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/base/clusters --ignore tests/base/test_executor_pickling.py $(QUICK)
 
 types: .venv/installed-dev
 	$(BIN)/ruff check .

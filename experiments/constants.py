@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
+from rnnlogic.base.budget import Work
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.graph import Graph, Triples
@@ -97,7 +98,7 @@ def mrr(scorer: Scorer, dataset: Dataset, split: Any) -> float:
 def rows_of(dataset: Dataset, number: int, config: Config) -> Iterator[dict[str, Any]]:
     """The table, row by row."""
     graph, banned = dataset.graph("train"), Banned((), dataset.vocab)
-    chains = mine_rules(graph, config.mine, config.max_length, seed=config.seed, threads=1).rules
+    chains = mine_rules(graph, config.mine, config.max_length, seed=config.seed, work=Work(1)).rules
     constants = mine_constants(graph, number, threads=1)
     summaries = changed(config, {"evidence": {"constants": True}})
     named = evidence_rules(graph, summaries, banned, constants)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rnnlogic.base.budget import Work
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.fit.em import EMState, em_round
 from rnnlogic.fit.generators import new_generator, with_parameters
@@ -45,7 +46,7 @@ def profile(run: Run) -> dict[str, float]:
     profiler = cProfile.Profile()
     profiler.enable()
     with torch_threads(1):
-        _, info = em_round(state, dataset.graph("train"), config, threads=1)
+        _, info = em_round(state, dataset.graph("train"), config, Work(1))
     scorer = RuleScorer(info.rules, info.weights, config.predictor.feature, threads=1)
     evaluate(scorer, dataset, "valid", most_facts=config.em.valid_facts)
     profiler.disable()

@@ -31,6 +31,7 @@ import numpy as np
 from constants import Ids, aggregations, grown, mrr, within
 from paper.studies import full_model
 from rnnlogic import RNNLogic
+from rnnlogic.base.budget import Work
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.graph import Triples
@@ -144,7 +145,7 @@ def aggregated(dataset: Dataset, seed: int, splits: tuple[str, ...]) -> dict[str
     """Figures of the aggregations of mined rules."""
     started, graph = time.process_time(), dataset.graph("train")
     config = changed(Config(), {"mine": {"keep": CHAINS}})
-    chains = mine_rules(graph, config.mine, config.max_length, seed=seed, threads=1).rules
+    chains = mine_rules(graph, config.mine, config.max_length, seed=seed, work=Work(1)).rules
     scorers = aggregations(graph, chains | mine_constants(graph, CONSTANTS, threads=1))
     seconds = {"cpu": time.process_time() - started}
     return {how: {s: mrr(scorer, dataset, s) for s in splits} | seconds for how, scorer in scorers.items()}

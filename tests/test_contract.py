@@ -190,7 +190,7 @@ def test_contributions_sum_to_the_score(everything, name):
     predictor, several = everything[name], 0
     scores = predictor.score(GRAPH, HEADS, RELATIONS)
     for head, relation, row in zip(HEADS[:12].tolist(), RELATIONS[:12].tolist(), scores, strict=False):
-        for tail in range(GRAPH.num_entities):
+        for tail in range(0, GRAPH.num_entities, 4):
             parts = predictor.contributions(GRAPH, head, relation, tail)
             assert len(parts.rule) == len(parts.count) == len(parts.weight) == len(parts.values)
             if np.isfinite(row[tail]) and parts.kind == "sum":

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -52,9 +53,15 @@ TORCH = (
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """A file of Python, parsed once for all checks."""
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def imported(file: Path) -> Iterator[str]:
     """Dotted names of everything a file imports, at its top or inside functions."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -120,7 +127,7 @@ def wrong_style(file: Path) -> Iterator[str]:
     text = file.read_text(encoding="utf-8")
     if text.count("\n") > 600:
         yield "is longer than 600 lines"
-    for function in public_functions(ast.parse(text)):
+    for function in public_functions(parsed(file)):
         overload = any(getattr(d, "id", "") == "overload" for d in function.decorator_list)
         if not overload and not ast.get_docstring(function):
             yield f"{function.name} has no docstring"

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from paper.baselines import kernels
 from paper.baselines.kernels import Flags, Floats, Ints
+from rnnlogic.base.budget import Work
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.config import preset_for
 from rnnlogic.data.dataset import Dataset
@@ -79,7 +80,9 @@ def fit_first_code(
 def select_rules(dataset: Dataset, settings: FirstCodeSettings, tick: Tick = no_tick) -> RuleSet:
     """The mined rules that training queries select most, in rounds with other rules drawn each time."""
     graph, mine = dataset.graph("train"), preset_for(dataset).mine
-    mined = mine_rules(graph, mine, settings.max_length, seed=settings.seed, threads=settings.threads).rules
+    mined = mine_rules(
+        graph, mine, settings.max_length, seed=settings.seed, work=Work(settings.threads)
+    ).rules
     total, random = np.zeros(len(mined)), np.random.default_rng(settings.seed)
     for number in range(settings.rounds):
         drawn = best_per_head(mined, random.random(len(mined)), settings.drawn)

@@ -17,6 +17,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, vstack
 from scipy.special import expit
 
+from rnnlogic.base.budget import Work
 from rnnlogic.base.types import Queries
 from rnnlogic.config import changed, preset_for
 from rnnlogic.data.dataset import Dataset
@@ -74,9 +75,8 @@ def fit_pathrank(dataset: Dataset, settings: PathRankSettings | None = None) -> 
     """Mine paths and fit a logistic regression for every relation and its inverse."""
     settings = settings or PathRankSettings()
     config, graph = changed(preset_for(dataset), {"mine": {"keep": settings.rules}}), dataset.graph("train")
-    rules = mine_rules(
-        graph, config.mine, config.max_length, seed=settings.seed, threads=settings.threads
-    ).rules
+    work = Work(settings.threads)
+    rules = mine_rules(graph, config.mine, config.max_length, seed=settings.seed, work=work).rules
     queries = training_queries(graph, settings.queries_per_relation, settings.seed)
     grounder, weights = Grounder(graph, rules, settings.threads), np.zeros(len(rules))
     for relation in rules.head_relations():

@@ -147,8 +147,7 @@ BEFORE_SAVING = {"mined", "pretrained", "round-1", "round-2", "round-3", "rules"
     ("fatal", "kept"),
     [
         ("stages/round-2.safetensors", {"mined", "pretrained", "round-1"}),
-        ("run/model.safetensors", BEFORE_SAVING),
-        ("run/model.json", BEFORE_SAVING),
+        ("run/model.json", BEFORE_SAVING),  # tests/runs/test_folder.py dies before every file
     ],
 )
 def test_a_killed_fit_goes_on_to_the_same_result(uninterrupted, folder, monkeypatch, fatal, kept):

@@ -31,8 +31,8 @@ def mined_by(monkeypatch, tmp_path, *options):
 
 
 def test_defaults_are_those_of_the_settings(monkeypatch, tmp_path):
-    _, settings, max_length, banned, seed, threads, *_ = mined_by(monkeypatch, tmp_path)
-    assert (settings, max_length, seed, threads) == (MineSettings(), Config().max_length, 0, None)
+    _, settings, max_length, banned, seed, work = mined_by(monkeypatch, tmp_path)
+    assert (settings, max_length, seed, work.threads) == (MineSettings(), Config().max_length, 0, None)
     assert not banned
 
 
@@ -40,9 +40,9 @@ def test_options_change_the_settings(monkeypatch, tmp_path):
     numbers = {"--top": 7, "--smoothing": 2.5, "--max-length": 2, "--seed": 9, "--threads": 1}
     numbers |= {"--facts": 40, "--fanout": 12, "--candidates": 30}
     options = [word for pair in numbers.items() for word in map(str, pair)] + ["--ban", "parent <- ..."]
-    _, settings, max_length, banned, seed, threads, *_ = mined_by(monkeypatch, tmp_path, *options)
+    _, settings, max_length, banned, seed, work = mined_by(monkeypatch, tmp_path, *options)
     assert settings == MineSettings(keep=7, smoothing=2.5, facts_per_relation=40, fanout=12, candidates=30)
-    assert (max_length, seed, threads) == (2, 9, 1)
+    assert (max_length, seed, work.threads) == (2, 9, 1)
     assert banned
 
 

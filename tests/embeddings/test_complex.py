@@ -102,13 +102,13 @@ def test_a_batch_has_every_answer_of_its_queries_once(ring):
 def test_it_learns_the_ring_on_any_number_of_threads(ring, monkeypatch):
     monkeypatch.setattr("rnnlogic.embeddings.complex_step.BLOCK", 7)
     settings = TINY.model_copy(update={"dim": 20, "epochs": 60.0, "evaluations": 1})
-    one, two = (ComplEx.fit(ring, settings, threads=threads) for threads in (1, 2))
+    assert evaluate(ComplEx.fit(ring, settings, threads=2), ring, "test").metrics()["mrr"] > 0.8
+    short = settings.model_copy(update={"epochs": 4.0})
+    one, two = (ComplEx.fit(ring, short, threads=threads) for threads in (1, 2))
     np.testing.assert_array_equal(one.entity, two.entity)
     np.testing.assert_array_equal(one.relation, two.relation)
-    assert evaluate(one, ring, "test").metrics()["mrr"] > 0.8
-    short = settings.model_copy(update={"epochs": 2.0})
-    seeds = [ComplEx.fit(ring, short.model_copy(update={"seed": seed}), threads=1) for seed in (0, 1)]
-    assert not np.array_equal(seeds[0].entity, seeds[1].entity)
+    other = ComplEx.fit(ring, short.model_copy(update={"seed": short.seed + 1}), threads=1)
+    assert not np.array_equal(one.entity, other.entity)
 
 
 class StopHereError(Exception):

@@ -9,7 +9,7 @@ from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.evaluation.evaluate import evaluate
 
 
-@pytest.fixture(params=[False, True], ids=["plain", "inverse_triples"])
+@pytest.fixture(scope="module", params=[False, True], ids=["plain", "inverse_triples"])
 def trained(request, ring):
     """A tiny RotatE of PyKEEN whose ids are in another order than ours, and its factory."""
     from pykeen.models import RotatE

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 
+from rnnlogic.base.budget import Work
 from rnnlogic.config import override
 from rnnlogic.fit.em import EMState, em_round
 from rnnlogic.generator.network import RuleGenerator
@@ -112,7 +113,7 @@ def test_a_round_leaves_everything_as_it_was():
     known = RuleSet.from_text(["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"], dataset.vocab)
     state = EMState(0, generator, known, np.ones(1))
     threads, seed = torch.get_num_threads(), torch.random.get_rng_state()
-    after, info = em_round(state, dataset.graph("train"), config, 2)
+    after, info = em_round(state, dataset.graph("train"), config, Work(2))
     assert torch.get_num_threads() == threads
     assert torch.equal(torch.random.get_rng_state(), seed)
     assert all(torch.equal(value, before[name]) for name, value in generator.state_dict().items())
@@ -122,6 +123,6 @@ def test_a_round_leaves_everything_as_it_was():
     assert len(info.rules.by_head(0)) == 12
     learned = after.generator.log_probs(after.selected) @ after.selections
     assert learned > generator.log_probs(after.selected) @ after.selections
-    again, _ = em_round(state, dataset.graph("train"), config, 1)
+    again, _ = em_round(state, dataset.graph("train"), config, Work(1))
     for name, value in again.generator.state_dict().items():
         assert torch.equal(value, after.generator.state_dict()[name])

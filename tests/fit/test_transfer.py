@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from rnnlogic.base.budget import Work
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
@@ -41,7 +42,7 @@ def other_family(relations=None):
 
 def mined_learner(dataset, config, store, progress, deadline=None, embedding=None, given=None):
     """Rules of the miner, weighted by their confidence."""
-    rules, statistics, _ = mine_rules(dataset.graph("train"), config.mine, config.max_length, threads=1)
+    rules, statistics, _ = mine_rules(dataset.graph("train"), config.mine, config.max_length, work=Work(1))
     prior = np.zeros(len(rules))
     scorer = RuleScorer(rules, statistics.confidence, "binary")
     return Learned(scorer, prior, statistics.support, statistics.confidence)

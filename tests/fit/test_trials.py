@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rnnlogic.base.budget import Work
 from rnnlogic.config import override
 from rnnlogic.evaluation.evaluate import reciprocal_ranks
 from rnnlogic.fit.evidence import NO_RULES, evidence_rules
@@ -13,7 +14,7 @@ from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task, predictor_class
-from rnnlogic.predictors.loglinear.fit import gathered, solve_relations
+from rnnlogic.predictors.loglinear.fit import Lesson, gathered, solve_relations
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.family import family, tiny_config
@@ -30,7 +31,7 @@ ON = [
 def task():
     data, config = family(), override(tiny_config(), ON)
     graph, banned = data.graph("train"), Banned((), data.vocab)
-    chains = mine_rules(graph, config.mine, 2, seed=0, threads=1).rules
+    chains = mine_rules(graph, config.mine, 2, seed=0, work=Work(1)).rules
     chains = chains.trusted(np.random.default_rng(1).random(len(chains)))
     rules = chains | mine_constants(graph, 5) | evidence_rules(graph, config, banned, NO_RULES)
     return Task(data, rules, config, 1)
@@ -55,7 +56,7 @@ def alone(task, settings):
     queries = training_queries(graph, None, 0)
     values = predictor_class("rnnlogic").values(rules, task.config, None)
     hidden = hidden_answers(graph, data.valid, queries, task.config.seed)
-    solved = solve_relations(graph, values, queries, settings, task.config.seed, 1, hidden=hidden)
+    solved = solve_relations(Lesson(graph, values, queries, settings, task.config.seed, hidden), Work(1))
     return reciprocal_ranks(values.scorer(gathered(len(rules), solved)[0], 1), data, data.valid)
 
 

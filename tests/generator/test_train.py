@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from rnnlogic.base.budget import Work
+from rnnlogic.base.types import no_tick
 from rnnlogic.generator.network import RuleGenerator
-from rnnlogic.generator.train import fit_generator
+from rnnlogic.generator.train import Schedule, fit_generator
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -28,10 +30,10 @@ def small(seed=0):
     return RuleGenerator(4, 3, input_size=16, hidden_size=16, seed=seed)
 
 
-def fit(net, rules=RULES, weights=None, steps=200, seed=0, **options):
+def fit(net, rules=RULES, weights=None, steps=200, seed=0, tick=no_tick, **options):
     weights = np.ones(len(rules)) if weights is None else weights
-    options = {"learning_rate": 0.02, "random": np.random.default_rng(seed), **options}
-    return fit_generator(net, rules, weights, steps=steps, **options)
+    schedule, random = Schedule(steps, **{"learning_rate": 0.02, **options}), np.random.default_rng(seed)
+    return fit_generator(net, rules, weights, schedule, random, Work(tick=tick))
 
 
 @pytest.mark.parametrize("batch_size", [7, 100])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.golden import defaults, record
-from tests.golden.record import DATASETS, VARIANTS, machine
+from tests.golden.record import machine
 
 RECORDED, DEFAULTS = (json.loads(module.FILE.read_text(encoding="utf-8")) for module in (record, defaults))
 
@@ -19,8 +19,7 @@ def require_same(found, recorded, case):
         assert found["test"][side] == pytest.approx(metrics, rel=0.02), "another processor rounds otherwise"
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize(("name", "variant"), record.CASES)
 def test_results_are_those_recorded(name, variant):
     require_same(record.results(name, variant), RECORDED, f"{name} {variant}")
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from rnnlogic.base.budget import Work
 from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.mining.search import find_candidates
 from rnnlogic.mining.settings import MineSettings
@@ -27,7 +28,7 @@ def test_best_per_head():
 
 
 def test_the_best_of_each_head_with_their_figures():
-    mined = mine_rules(GRAPH, SETTINGS, 2, seed=3, threads=2)
+    mined = mine_rules(GRAPH, SETTINGS, 2, seed=3, work=Work(2))
     candidates = find_candidates(GRAPH, SETTINGS, 2, seed=3)
     everything = rule_statistics(GRAPH, candidates.rules, training_queries(GRAPH, 20, 3))
     quality = dict(zip(candidates.rules, everything.quality(10), strict=True))
@@ -42,7 +43,7 @@ def test_the_best_of_each_head_with_their_figures():
 def test_most_candidates_are_dropped_after_some_of_the_queries():
     many = SETTINGS.model_copy(update={"keep": 20, "candidates": 60})
     few = SETTINGS.model_copy(update={"keep": 21, "candidates": 60})  # not so many more: nothing is halved
-    halved, whole = (mine_rules(GRAPH, one, 3, threads=1) for one in (many, few))
+    halved, whole = (mine_rules(GRAPH, one, 3, work=Work(1)) for one in (many, few))
     expected = rule_statistics(GRAPH, halved.rules, training_queries(GRAPH, 20, 0))
     assert halved.statistics.support.tolist() == expected.support.tolist()
     assert halved.statistics.wrong.tolist() == expected.wrong.tolist()
@@ -63,7 +64,7 @@ def test_a_banned_rule_makes_room_for_another():
 
 def test_progress_covers_the_search_and_the_statistics():
     seen = []
-    mine_rules(GRAPH, SETTINGS, 2, tick=lambda done, total: seen.append((done, total)))
+    mine_rules(GRAPH, SETTINGS, 2, work=Work(tick=lambda done, total: seen.append((done, total))))
     queries = len(training_queries(GRAPH, 20, 0))
     searched = [total for done, total in seen if done == total]
     assert searched[0] >= GRAPH.num_relations

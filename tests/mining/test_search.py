@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rnnlogic.base.budget import Work
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
@@ -85,7 +86,7 @@ def test_sampling_finds_a_part_of_what_there_is():
 
 def test_same_seed_same_rules_for_any_thread_count():
     graph, few = random_graph(), MineSettings(facts_per_relation=20, fanout=4)
-    one, two = (find_candidates(graph, few, 3, seed=7, threads=threads) for threads in (1, 3))
+    one, two = (find_candidates(graph, few, 3, seed=7, work=Work(threads)) for threads in (1, 3))
     assert one.rules == two.rules
     assert np.array_equal(one.joined, two.joined)
     assert find_candidates(graph, few, 3, seed=8).rules != one.rules
@@ -93,7 +94,9 @@ def test_same_seed_same_rules_for_any_thread_count():
 
 def test_progress_counts_parts_of_relations():
     seen = []
-    find_candidates(random_graph(), everything, 3, tick=lambda done, total: seen.append((done, total)))
+    find_candidates(
+        random_graph(), everything, 3, work=Work(tick=lambda done, total: seen.append((done, total)))
+    )
     total = seen[0][1]
     assert total >= 3
     assert seen == [(done, total) for done in range(1, total + 1)]
@@ -114,9 +117,9 @@ def test_the_search_of_a_relation_can_run_in_another_process(monkeypatch):
         return [pickle.loads(pickle.dumps(function(shared, unit))) for unit in units]
 
     banned = Banned.from_text(["* <- a & ..."], Vocab(("e",), ("a", "b", "c")))
-    here = find_candidates(graph, MineSettings(), 3, banned, threads=1)
+    here = find_candidates(graph, MineSettings(), 3, banned, work=Work(1))
     monkeypatch.setattr(search, "map_ordered", elsewhere)
-    there = find_candidates(graph, MineSettings(), 3, banned, threads=1)
+    there = find_candidates(graph, MineSettings(), 3, banned, work=Work(1))
     assert handed
     assert there.rules == here.rules
     assert np.array_equal(there.joined, here.joined)

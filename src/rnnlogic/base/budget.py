@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
-from rnnlogic.base.types import Tick
+from rnnlogic.base.types import Tick, no_tick
 
 Result = TypeVar("Result")
 Cut = Callable[[str, str], None]  # notes what a stage left out
@@ -139,6 +139,17 @@ class Budget:
 
 
 UNLIMITED = Budget()
+
+
+class Work(NamedTuple):
+    """How a piece of work is done."""
+
+    threads: int | None = None  # all cores if not given
+    tick: Tick = no_tick  # is told of the progress
+    budget: Budget = UNLIMITED  # the time that it may take
+
+
+PLAIN_WORK = Work()
 
 
 def growing(ask: Callable[[int], Result], first: int, total: int, budget: Budget) -> tuple[Result, int]:

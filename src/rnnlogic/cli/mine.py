@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.base.budget import Budget
+from rnnlogic.base.budget import Budget, Work
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.options import (
     NO_READING,
@@ -104,9 +104,7 @@ def mine(
             config.max_length,
             banned,
             config.seed,
-            threads,
-            partial(progress, "mine"),
-            budget.share(MINING),
+            Work(threads, partial(progress, "mine"), budget.share(MINING)),
         )
     if cut := cuts_in_words(statistics.cuts):
         print_note(cut)

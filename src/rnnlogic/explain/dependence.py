@@ -64,7 +64,7 @@ class Support(NamedTuple):
         return self.value * gone / max(len(self.paths), 1)
 
 
-class Asked(NamedTuple):
+class Case(NamedTuple):
     """The question, the facts it is asked on, and other answers that do not count."""
 
     graph: Graph  # without the fact itself
@@ -90,14 +90,14 @@ class _Standing:
 
 def asked_without_itself(
     graph: Graph, vocab: Vocab, scorer: AnswerScorer, question: Question, known: NDArray[np.int32]
-) -> Asked:
+) -> Case:
     """A question on a graph from which its own fact is taken out."""
     fewer = without(graph, [as_fact(question, vocab.num_relations)])
-    return Asked(fewer, vocab, scorer.apart(), question, known)
+    return Case(fewer, vocab, scorer.apart(), question, known)
 
 
 def depends_on(
-    asked: Asked,
+    case: Case,
     scores: NDArray[np.float64],
     first: Sequence[Path],
     supports: Callable[[], Sequence[Support]],
@@ -108,8 +108,8 @@ def depends_on(
     most by estimate, until scoring without them shows that the answer has fallen. At the end every fact is
     put back that is not needed, those of the reason last.
     """
-    proof = {fact for path in first for fact in facts_of(path, asked.vocab)}
-    start = standing = _standing(asked, (), asked.graph, scores)
+    proof = {fact for path in first for fact in facts_of(path, case.vocab)}
+    start = standing = _standing(case, (), case.graph, scores)
     if not start.is_first:
         return None
     supported = list(supports())
@@ -117,10 +117,10 @@ def depends_on(
         facts = [] if _is_hopeless(start, standing) else _next(supported, standing, proof)
         if not facts:
             return Dependence((), None)
-        standing = _scored(asked, (*standing.removed, *facts))
+        standing = _scored(case, (*standing.removed, *facts))
         if standing.is_first:
-            supported = list(supports_of(asked, standing.graph))
-    standing = _smaller(asked, standing, proof)
+            supported = list(supports_of(case, standing.graph))
+    standing = _smaller(case, standing, proof)
     return Dependence(standing.removed, standing.rank, standing.lead > -np.inf)
 
 
@@ -151,30 +151,28 @@ def _next(supports: Sequence[Support], standing: _Standing, proof: set[Fact]) ->
     return found
 
 
-def _scored(asked: Asked, removed: tuple[Fact, ...]) -> _Standing:
+def _scored(case: Case, removed: tuple[Fact, ...]) -> _Standing:
     """Where the answer stands without some facts."""
-    graph = without(asked.graph, removed)
-    return _standing(asked, removed, graph, all_scores(graph, asked.scorer, asked.question))
+    graph = without(case.graph, removed)
+    return _standing(case, removed, graph, all_scores(graph, case.scorer, case.question))
 
 
-def _standing(
-    asked: Asked, removed: tuple[Fact, ...], graph: Graph, scores: NDArray[np.float64]
-) -> _Standing:
-    tail = asked.question.tail
-    rivals = np.delete(scores, np.append(asked.known, tail)).max(initial=-np.inf)
+def _standing(case: Case, removed: tuple[Fact, ...], graph: Graph, scores: NDArray[np.float64]) -> _Standing:
+    tail = case.question.tail
+    rivals = np.delete(scores, np.append(case.known, tail)).max(initial=-np.inf)
     lead = -np.inf if scores[tail] == -np.inf else float(scores[tail] - rivals)
-    return _Standing(removed, graph, rank_of(scores, tail, asked.known), lead)
+    return _Standing(removed, graph, rank_of(scores, tail, case.known), lead)
 
 
-def supports_of(asked: Asked, graph: Graph) -> Iterator[Support]:
+def supports_of(case: Case, graph: Graph) -> Iterator[Support]:
     """What speaks for the answer on some facts: the paths of its strongest rules."""
-    head, relation, tail = asked.question
-    parts = asked.scorer.contributions(graph, head, relation, tail)
+    head, relation, tail = case.question
+    parts = case.scorer.contributions(graph, head, relation, tail)
     found = [
         (one.rule, one.value)
-        for one in shares(graph, asked.scorer.rules, parts, asked.question, is_hidden=False)
+        for one in shares(graph, case.scorer.rules, parts, case.question, is_hidden=False)
     ]
-    yield from supports_by_rule(found, asked.vocab, lambda rule: paths(graph, head, rule, tail, PATHS).paths)
+    yield from supports_by_rule(found, case.vocab, lambda rule: paths(graph, head, rule, tail, PATHS).paths)
 
 
 def supports_by_rule(
@@ -187,11 +185,11 @@ def supports_by_rule(
         yield Support(abs(value), tuple(frozenset(facts_of(path, vocab)) for path in find(rule)[:PATHS]))
 
 
-def _smaller(asked: Asked, standing: _Standing, proof: set[Fact]) -> _Standing:
+def _smaller(case: Case, standing: _Standing, proof: set[Fact]) -> _Standing:
     """The same without the facts that turn out not to be needed."""
     if len(standing.removed) == 1:
         return standing
     for fact in sorted(standing.removed, key=lambda fact: fact in proof):
-        fewer = _scored(asked, tuple(other for other in standing.removed if other != fact))
+        fewer = _scored(case, tuple(other for other in standing.removed if other != fact))
         standing = standing if fewer.is_first else fewer
     return standing

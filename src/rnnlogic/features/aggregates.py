@@ -104,10 +104,6 @@ class Fold:
         """Its value at each candidate [size]: rule `rule[i]` reaches candidate `candidate[i]` [n]."""
         return self.aggregate.fold(candidate, rule, self.strength, size)
 
-    def among(self, kept: Mask) -> Fold:
-        """The same, if only some of the rules [k] take part."""
-        return replace(self, strength=np.where(kept, self.strength, np.float32(0)))
-
     def moved(self, column: NDArray[np.integer]) -> Fold:
         """The same among fewer rules, by their new places [k], -1 for those that are left out."""
         return replace(self, place=int(column[self.place]), strength=self.strength[column >= 0])

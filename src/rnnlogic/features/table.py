@@ -93,15 +93,6 @@ class Candidates:
         """With values instead of walk counts."""
         return replace(self, value=value, count=NO_COUNTS)
 
-    def folded_again(self, kept: NDArray[np.bool_]) -> Candidates:
-        """With the values of aggregates if only some of the rules [k] take part; values must be there."""
-        value, candidate = self.value.copy(), np.repeat(np.arange(len(self)), np.diff(self.candidate_ptr))
-        for fold in self.folds:
-            rows = np.flatnonzero(self.rule == fold.place)
-            folded = fold.among(kept).values(candidate, self.rule, len(self))
-            value[rows] = folded[candidate[rows]]
-        return replace(self, value=value) if self.folds else self
-
     def at(self, entity: int) -> Candidates:
         """The candidate `entity` of the only query; none if no rule reaches it."""
         place = int(np.searchsorted(self.entity, entity))

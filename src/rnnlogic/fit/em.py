@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.base.budget import Work
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
@@ -24,9 +24,9 @@ from rnnlogic.features.table import Candidates
 from rnnlogic.fit.given import Edits
 from rnnlogic.fit.settings import EMSettings
 from rnnlogic.generator.network import RankedRules, RuleGenerator, SampledRules
-from rnnlogic.generator.train import fit_generator
+from rnnlogic.generator.train import Schedule, fit_generator
 from rnnlogic.predictors.base import predictor_class
-from rnnlogic.predictors.loglinear.fit import Solved, Weights, gathered, solve_relations
+from rnnlogic.predictors.loglinear.fit import Lesson, Solved, Weights, gathered, solve_relations
 from rnnlogic.predictors.loglinear.kernels import reward_samples, select_rules
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
@@ -60,40 +60,33 @@ def em_round(
     state: EMState,
     graph: Graph,
     config: Config,
-    threads: int,
-    tick: Tick = no_tick,
+    work: Work,
     embedding: Scorer | None = None,
     edits: Edits | None = None,
-    budget: Budget = UNLIMITED,
     mined: Numbers | None = None,
 ) -> tuple[EMState, RoundInfo]:
     """Generate rules, fit the predictor, select rules, and train a copy of the generator on them.
 
     `mined` [2R] says how many rules mining kept. If the budget does not suffice for a round, TimeIsUp.
     """
-    seed = config.seed * 1000 + state.round + 1
+    seed, budget = config.seed * 1000 + state.round + 1, work.budget
     wanted = numbers_of_rules(graph, config.em.rules, config.generator.rules_per_mined, mined)
-    rules, log_prior = generate(state.generator, wanted, config, seed, threads, edits)
+    rules, log_prior = generate(state.generator, wanted, config, seed, work.threads or 1, edits)
     budget.check()
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     # A round only asks which rules are worth having, so signs are free as in the paper
     settings = config.predictor.model_copy(update={"steps": config.em.predictor_steps, "sign_lift": None})
     values = predictor_class(config.variant).values(rules, config, embedding)
     use = Selection(log_prior, config.em, seed)
-    solved = solve_relations(graph, values, queries, settings, seed, threads, use, budget.guarded(tick))
+    lesson = Lesson(graph, values, queries, settings, seed)
+    solved = solve_relations(lesson, work._replace(tick=budget.guarded(work.tick)), use)
     weights, selections = gathered(len(rules), solved)
     selected, shares = _replayed(state, rules, selections, config.em.replay)
     generator = copy.deepcopy(state.generator)
-    fitted = fit_generator(
-        generator,
-        selected,
-        shares,
-        steps=config.generator.tune_steps,
-        learning_rate=config.generator.tune_learning_rate,
-        batch_size=config.generator.batch_size,
-        random=np.random.default_rng(seed),
-        tick=budget.guarded(no_tick),
-    )
+    tuning = config.generator
+    schedule = Schedule(tuning.tune_steps, tuning.tune_learning_rate, tuning.batch_size)
+    guarded = Work(tick=budget.guarded(no_tick))
+    fitted = fit_generator(generator, selected, shares, schedule, np.random.default_rng(seed), guarded)
     info = RoundInfo(rules, weights, log_prior, _mean_loss(solved), fitted.loss)
     return EMState(state.round + 1, generator, selected, shares), info
 

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import Budget
+from rnnlogic.base.budget import Budget, Work
 from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import Dataset
@@ -54,8 +54,9 @@ def preliminary(
     """A quick model; None where a quick search finds no rule."""
     graph, quick = dataset.graph("train"), quick_settings(config, dataset.vocab.num_relations)
     look = partial(progress, "first look")
-    mining = quick.mine, quick.max_length, edits.banned, quick.seed, threads, look
-    rules, statistics, _ = mine_rules(graph, *mining, budget.share(0.6))
+    work = Work(threads, look, budget.share(0.6))
+    mining = quick.mine, quick.max_length, edits.banned, quick.seed
+    rules, statistics, _ = mine_rules(graph, *mining, work)
     found = np.flatnonzero(statistics.support)
     if not len(found):
         return None

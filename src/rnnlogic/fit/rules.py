@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import Budget, TimeIsUp
+from rnnlogic.base.budget import Budget, TimeIsUp, Work
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, no_tick
 from rnnlogic.evaluation.evaluate import evaluate
@@ -17,7 +17,7 @@ from rnnlogic.fit.pipeline import Fit
 from rnnlogic.fit.preliminary import with_first_rules
 from rnnlogic.fit.stages import PRELIMINARY, At, Made
 from rnnlogic.generator.network import RuleGenerator
-from rnnlogic.generator.train import fit_generator
+from rnnlogic.generator.train import Schedule, fit_generator
 from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
@@ -27,8 +27,9 @@ RULES_PER_SECOND, LEAST_RULES = 200, 20  # of mined rules, for each second left;
 def mined(fit: Fit, at: At) -> Made:
     """Candidate rules, their quality, and whether the time was up before all was looked at."""
     config, budget = fit.config, at.budget
-    search = config.mine, config.max_length, fit.edits.banned, config.seed, fit.threads, fit.tick("mine")
-    rules, statistics, joined = mine_rules(fit.dataset.graph("train"), *search, budget)
+    graph, work = fit.dataset.graph("train"), Work(fit.threads, fit.tick("mine"), budget)
+    search = config.mine, config.max_length, fit.edits.banned, config.seed
+    rules, statistics, joined = mine_rules(graph, *search, work)
     is_cut = budget.is_over or (budget.is_limited and not statistics.support.any())
     if not statistics.support.any() and not is_cut:
         raise RNNLogicError(
@@ -44,17 +45,9 @@ def pretrained(fit: Fit, at: At) -> Made:
     """A generator pre-trained on the mined rules, weighted by their quality."""
     settings, found = fit.config.generator, fit.result("mined")
     generator = new_generator(fit.dataset, fit.config)
-    fitted = fit_generator(
-        generator,
-        unpack_rules(found),
-        found["quality"],
-        steps=settings.pretrain_steps,
-        learning_rate=settings.pretrain_learning_rate,
-        batch_size=settings.batch_size,
-        random=np.random.default_rng(fit.config.seed),
-        tick=fit.tick("pretrain"),
-        budget=at.budget,
-    )
+    schedule = Schedule(settings.pretrain_steps, settings.pretrain_learning_rate, settings.batch_size)
+    random, work = np.random.default_rng(fit.config.seed), Work(None, fit.tick("pretrain"), at.budget)
+    fitted = fit_generator(generator, unpack_rules(found), found["quality"], schedule, random, work)
     if len(fitted.losses) < settings.pretrain_steps:
         fit.budget.cut("pretrain", f"{len(fitted.losses):,} of {settings.pretrain_steps:,} steps")
     return Made(pack_generator(generator), {"loss": fitted.loss})
@@ -64,8 +57,8 @@ def one_round(fit: Fit, at: At) -> Made:
     """One EM (or REINFORCE) round; TimeIsUp if its time does not suffice."""
     number, budget = int(at.name.partition("-")[2]), at.budget
     stage = f"round {number}/{fit.config.em.rounds}"
-    tick, edits = fit.tick(stage), fit.edits
-    shared = fit.config, fit.threads, tick, fit.embedding, edits, budget, numbers_mined(fit)
+    tick = fit.tick(stage)
+    shared = fit.config, Work(fit.threads, tick, budget), fit.embedding, fit.edits, numbers_mined(fit)
     with budget.enforced():
         state, info = em_round(_state(fit, number - 1), fit.dataset.graph("train"), *shared)
         mrr = _valid_mrr(fit, info.rules, info.weights, budget)

@@ -9,18 +9,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
-from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.base.budget import PLAIN_WORK, Budget, TimeIsUp, Work
 from rnnlogic.generator.adam import Adam
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.generator.prefixes import PrefixTree
 from rnnlogic.rules.ruleset import RuleSet
 
-LEARNING_RATE = 1e-3  # as in the paper
-BATCH_SIZE = 512
 TRIED = 10  # steps after which it is clear how many a budget allows
 LEAST_PART = 0.3  # of the steps; fewer teach too little
 THINNED_ENDS = 8  # of a batch's longest rules every eighth teaches its END, with eightfold weight
+
+
+class Schedule(NamedTuple):
+    """How a generator is trained."""
+
+    steps: int
+    learning_rate: float = 1e-3  # as in the paper
+    batch_size: int = 512
+    per_relation: bool = True  # whether each head relation counts alike
 
 
 class GeneratorFit(NamedTuple):
@@ -34,14 +40,9 @@ def fit_generator(
     net: RuleGenerator,
     rules: RuleSet,
     weights: ArrayLike,
-    *,
-    steps: int,
+    schedule: Schedule,
     random: np.random.Generator,
-    learning_rate: float = LEARNING_RATE,
-    batch_size: int = BATCH_SIZE,
-    per_relation: bool = True,
-    tick: Tick = no_tick,
-    budget: Budget = UNLIMITED,
+    work: Work = PLAIN_WORK,
 ) -> GeneratorFit:
     """Maximise the sum of weights [n] * log p(rule), by Adam with a cosine learning rate that falls to 0.
 
@@ -51,6 +52,7 @@ def fit_generator(
     changes in place; Adam starts afresh. A budget makes the training shorter, learning rate and all; if it
     is not enough for LEAST_PART of the steps, TimeIsUp is raised.
     """
+    (steps, learning_rate, batch_size, per_relation), (_, tick, budget) = schedule, work
     rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
     heads, tokens = net.encode(rules)
     tree = PrefixTree(heads.numpy(), tokens.numpy(), shares, net.end)

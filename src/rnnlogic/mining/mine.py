@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import UNLIMITED, Budget
-from rnnlogic.base.types import Queries, Tick, no_tick
+from rnnlogic.base.budget import PLAIN_WORK, Budget, Work
+from rnnlogic.base.types import Queries, Tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.search import Candidates, find_candidates
 from rnnlogic.mining.settings import MineSettings
@@ -36,14 +36,13 @@ def mine_rules(
     max_length: int,
     banned: Banned | None = None,
     seed: int = 0,
-    threads: int | None = None,
-    tick: Tick = no_tick,
-    budget: Budget = UNLIMITED,
+    work: Work = PLAIN_WORK,
 ) -> Mined:
     """The rules of highest quality for each head relation, best first; what is found within the budget."""
-    search = budget.share(SEARCH)
+    threads, tick, budget = work
+    search = work._replace(budget=budget.share(SEARCH))
     settings = _affordable(settings, graph.num_relations, budget)
-    candidates = find_candidates(graph, settings, max_length, banned, seed, threads, tick, search)
+    candidates = find_candidates(graph, settings, max_length, banned, seed, search)
     queries = training_queries(graph, settings.queries_per_relation, seed)
     is_halved = settings.candidates >= MANY * settings.keep and not budget.is_limited
     if is_halved:

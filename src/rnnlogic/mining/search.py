@@ -7,10 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import UNLIMITED, Budget, check_time, passes
+from rnnlogic.base.budget import PLAIN_WORK, Work, check_time, passes
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
-from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import EntityEdges, bodies_between
 from rnnlogic.mining.settings import MineSettings
@@ -46,9 +45,7 @@ def find_candidates(
     max_length: int,
     banned: Banned | None = None,
     seed: int = 0,
-    threads: int | None = None,
-    tick: Tick = no_tick,
-    budget: Budget = UNLIMITED,
+    work: Work = PLAIN_WORK,
 ) -> Candidates:
     """Find the bodies of length 1..max_length that join the ends of facts, each fact hidden from its search.
 
@@ -57,6 +54,7 @@ def find_candidates(
     best candidates are chosen, so they take up no room. The facts are searched in passes over all relations,
     so that a budget that ends early leaves a fair sample.
     """
+    threads, tick, budget = work
     radix = 2 * graph.num_relations + 1
     if radix**max_length >= 1 << 63:
         raise RNNLogicError(

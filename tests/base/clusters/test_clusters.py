@@ -18,7 +18,7 @@ from rnnlogic.features.ground import Grounder
 from rnnlogic.fit.trials import Trials
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task
-from rnnlogic.predictors.loglinear.fit import gathered, solve_relations
+from rnnlogic.predictors.loglinear.fit import Lesson, gathered, solve_relations
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.statistics.statistics import training_queries
@@ -153,7 +153,7 @@ def outcome(data):
     graph = data.graph("train")
     rules = mine_rules(graph, work.MINING, 2).rules
     queries = training_queries(graph, None, 0)
-    solved = solve_relations(graph, RuleValues(rules, "log1p"), queries, work.WEIGHTS, 0)
+    solved = solve_relations(Lesson(graph, RuleValues(rules, "log1p"), queries, work.WEIGHTS, 0))
     weights = gathered(len(rules), solved)[0]
     return rules, weights, evaluate(RuleScorer(rules, weights), data, "test", chunk=16).ranks
 

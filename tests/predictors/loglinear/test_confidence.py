@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rnnlogic.base.budget import Work
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.predictors.loglinear.confidence import STEEPNESS, confidences, with_sums
-from rnnlogic.predictors.loglinear.fit import solve_relations
+from rnnlogic.predictors.loglinear.fit import Lesson, solve_relations
 from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.values import RuleValues
@@ -52,7 +53,7 @@ def test_confident_rules_are_trusted_where_questions_are_few():
     values = RuleValues(rules, "binary")
 
     def learned(**changes):
-        solved = solve_relations(graph, values, queries, LogLinearSettings(**changes), 0, 1)
+        solved = solve_relations(Lesson(graph, values, queries, LogLinearSettings(**changes), 0), Work(1))
         return next(one.weights for one in solved if one.relation == 0)
 
     weights = {on: learned(by_confidence=on) for on in (False, True, "only")}

@@ -5,12 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rnnlogic.base.budget import Work
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.table import no_candidates
 from rnnlogic.features.transforms import transformed
 from rnnlogic.predictors.loglinear.fit import (
+    Lesson,
     discounted,
     examples,
     fit_weights,
@@ -55,9 +57,10 @@ def problem_of(graph, rules, leave_out=True, most=10**6, feature="count"):
     return examples(Grounder(graph, rules, 1), queries[queries[:, 1] == AUNT], values, leave_out, most)
 
 
-def solved(graph, rules, settings, **options):
+def solved(graph, rules, settings, seed, threads=None):
     values = RuleValues(rules, settings.feature)
-    return solve_relations(graph, values, training_queries(graph, None, 0), settings, **options)
+    lesson = Lesson(graph, values, training_queries(graph, None, 0), settings, seed)
+    return solve_relations(lesson, Work(threads))
 
 
 def test_the_right_rule_gets_the_weight(family, rules):

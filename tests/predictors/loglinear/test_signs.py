@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from rnnlogic.base.budget import Work
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER
-from rnnlogic.predictors.loglinear.fit import solve_relations
+from rnnlogic.predictors.loglinear.fit import Lesson, solve_relations
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.loglinear.signs import lifts_of, signs_of
 from rnnlogic.predictors.values import RuleValues
@@ -71,7 +72,9 @@ def test_no_weight_has_a_sign_against_its_lift(way, margin):
         queries = training_queries(graph, None, 0)
         (solved,) = [
             one
-            for one in solve_relations(graph, RuleValues(rules, "log1p"), queries, settings, 0, 1)
+            for one in solve_relations(
+                Lesson(graph, RuleValues(rules, "log1p"), queries, settings, 0), Work(1)
+            )
             if one.relation == 2
         ]
         assert np.isfinite(solved.lift).sum() > 10
@@ -84,7 +87,7 @@ def test_a_limit_holds_beside_signs():
     graph, rules = random_problem(0)
     settings = LogLinearSettings(weight_decay=0.1, weight_limit=0.05)
     for one in solve_relations(
-        graph, RuleValues(rules, "log1p"), training_queries(graph, None, 0), settings, 0, 1
+        Lesson(graph, RuleValues(rules, "log1p"), training_queries(graph, None, 0), settings, 0), Work(1)
     ):
         assert np.abs(one.weights).max() <= 0.05
         assert (one.weights * signs_of(one.lift, settings.sign_lift) >= 0).all()

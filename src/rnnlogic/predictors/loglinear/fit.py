@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.budget import Budget, TimeIsUp, check_time, passes
+from rnnlogic.base.budget import PLAIN_WORK, TimeIsUp, Work, check_time, passes
 from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
@@ -78,6 +78,22 @@ class Job:
     use: Use | None
 
 
+class Lesson(NamedTuple):
+    """What weights are learned from, and how."""
+
+    graph: Graph
+    values: RuleValues
+    queries: Queries
+    settings: LogLinearSettings
+    seed: int
+    hidden: NDArray[np.int32] | None = None  # [queries] what is hidden of each; by default its own fact
+
+    def job(self, use: Use | None = None) -> Job:
+        """What the problems of all relations share; `use` looks at their examples."""
+        grounder = Grounder(self.graph, self.values.rules, threads=1)
+        return Job(grounder, self.settings, self.seed, self.values, use)
+
+
 def learn_weights(task: Task, values: RuleValues) -> Weighted:
     """psi of the rules of `values`, learned on the training queries of a task, and their lifts."""
     queries = training_queries(task.dataset.graph("train"), None, task.config.seed)
@@ -92,10 +108,10 @@ def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick =
     """Fit psi on training queries; with negative evidence the links of some of them are hidden."""
     graph, config = task.dataset.graph("train"), task.config
     hidden = _hidden(task, values, queries)
-    problem = graph, values, queries, config.predictor, config.seed
+    lesson = Lesson(graph, values, queries, config.predictor, config.seed, hidden)
     if task.budget.is_limited:
-        return solve_in_time(*problem, task.threads, tick, task.budget, task.may_fail, hidden)
-    return solve_relations(*problem, task.threads, tick=tick, hidden=hidden)
+        return solve_in_time(lesson, Work(task.threads, tick, task.budget), task.may_fail)
+    return solve_relations(lesson, Work(task.threads, tick))
 
 
 def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int32]:
@@ -104,25 +120,12 @@ def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int3
     return hidden_of(values.rules, graph, valid, queries, task.config.seed)
 
 
-def solve_relations(
-    graph: Graph,
-    values: RuleValues,
-    queries: Queries,
-    settings: LogLinearSettings,
-    seed: int,
-    threads: int | None = None,
-    use: Use | None = None,
-    tick: Tick = no_tick,
-    hidden: NDArray[np.int32] | None = None,
-) -> list[Solved]:
-    """Fit psi of all rules, relation by relation; `use` may look at the examples before they are dropped.
-
-    `hidden` [queries] says what is hidden of each query; by default its own fact.
-    """
-    job = Job(Grounder(graph, values.rules, threads=1), settings, seed, values, use)
-    blocks = blocks_of(queries, values, hidden)
+def solve_relations(lesson: Lesson, work: Work = PLAIN_WORK, use: Use | None = None) -> list[Solved]:
+    """Fit psi of all rules, relation by relation; `use` may look at the examples before they are dropped."""
+    job = lesson.job(use)
+    blocks = blocks_of(lesson.queries, lesson.values, lesson.hidden)
     order = np.argsort([-_work(job, block) for block in blocks], kind="stable")  # no large one comes last
-    solved = list(_solutions(job, [blocks[i] for i in order], threads, tick))
+    solved = list(_solutions(job, [blocks[i] for i in order], work))
     return [solved[i] for i in np.argsort(order)]
 
 
@@ -132,32 +135,21 @@ def _work(job: Job, block: Queries) -> int:
     return asked * len(job.values.rules.by_head(int(block[0, 1])))
 
 
-def solve_in_time(
-    graph: Graph,
-    values: RuleValues,
-    queries: Queries,
-    settings: LogLinearSettings,
-    seed: int,
-    threads: int | None,
-    tick: Tick,
-    budget: Budget,
-    may_fail: bool = False,
-    hidden: NDArray[np.int32] | None = None,
-) -> list[Solved]:
+def solve_in_time(lesson: Lesson, work: Work, may_fail: bool = False) -> list[Solved]:
     """Fit psi on ever more queries of each relation, until all are used or the time is up.
 
     What was solved on most queries stays; with enough time it is what `solve_relations` gives. If not even
     the first pass is finished, the rest has no weights, or where that `may_fail` TimeIsUp is raised.
     """
-    blocks = blocks_of(queries, values, hidden)
-    job = Job(Grounder(graph, values.rules, threads=1), settings, seed, values, None)
+    blocks, job = blocks_of(lesson.queries, lesson.values, lesson.hidden), lesson.job()
+    settings, budget = lesson.settings, work.budget
     solved: dict[int, Solved] = {}
     largest = min(max(map(len, blocks), default=0), settings.queries_per_relation)
     for before, most in passes(FIRST, largest):
         larger = [block for block in blocks if len(block) > before]
         few = replace(job, settings=settings.model_copy(update={"queries_per_relation": most}))
         done = 0
-        for one in budget.timely(_solutions(few, larger, threads, tick)):
+        for one in budget.timely(_solutions(few, larger, work)):
             solved[one.relation], done = one, done + 1
         if done < len(larger) or (budget.is_over and most < largest):
             if before == 0 and done < len(larger) and may_fail:
@@ -180,12 +172,10 @@ def blocks_of(
     return [block for block in blocks if len(values.rules.by_head(int(block[0, 1])))]
 
 
-def _solutions(
-    job: Job, blocks: list[NDArray[np.int32]], threads: int | None, tick: Tick
-) -> Iterator[Solved]:
+def _solutions(job: Job, blocks: list[NDArray[np.int32]], work: Work) -> Iterator[Solved]:
     with one_blas_thread():
-        for done, result in enumerate(map_ordered(_solve, blocks, job, threads), 1):
-            tick(done, len(blocks))
+        for done, result in enumerate(map_ordered(_solve, blocks, job, work.threads), 1):
+            work.tick(done, len(blocks))
             yield result
 
 
