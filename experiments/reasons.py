@@ -1,8 +1,8 @@
 """Is the first reason the one that a person would give?
 
-    python experiments/reasons.py worlds [--seed 0] [--only NAME]   # definitions that we planted
-    python experiments/reasons.py people [--seed 0]                 # scores that people gave
-    python experiments/reasons.py runs RUN ...                      # finished runs of any graph
+    python -m experiments.reasons worlds [--seed 0] [--only NAME]   # definitions that we planted
+    python -m experiments.reasons people [--seed 0]                 # scores that people gave
+    python -m experiments.reasons runs RUN ...                      # finished runs of any graph
 
 worlds: families, firms and places with known definitions, noise and missing facts. Of the test facts in first
 place, and to which a definition has a path: the share whose first reason is a definition, or one that is

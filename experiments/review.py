@@ -6,7 +6,7 @@ of two rules has gaps and the other exceptions. The facts alone cannot tell whic
 Somebody who knows the truth decides on the first 100 proposals; then the model is fitted again with the
 decisions, and for comparison with the accepted facts alone.
 
-Run: python experiments/review.py [SEEDS]
+Run: python -m experiments.review [SEEDS]
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from constants import Ids, aggregations, grown, mrr, within
+from experiments.constants import Ids, aggregations, grown, mrr, within
 from paper.studies import full_model
 from rnnlogic import RNNLogic
 from rnnlogic.base.budget import Work
