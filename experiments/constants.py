@@ -102,15 +102,11 @@ def rows_of(dataset: Dataset, number: int, config: Config) -> Iterator[dict[str,
     constants = mine_constants(graph, number, threads=1)
     summaries = changed(config, {"evidence": {"constants": True}})
     named = evidence_rules(graph, summaries, banned, constants)
-    trusting = changed(config, {"predictor": {"by_confidence": True}})
     for name, rules, settings in (
         ("chains, learned", chains, config),
         ("chains and summaries, learned", chains | named, config),
         ("chains and rules with constants, learned", chains | constants, config),
         ("chains, summaries and rules with constants, learned", chains | named | constants, config),
-        ("chains, learned by confidence", chains, trusting),
-        ("chains and rules with constants, learned by confidence", chains | constants, trusting),
-        ("all, learned by confidence", chains | named | constants, trusting),
     ):
         started = time.process_time()
         tried = [

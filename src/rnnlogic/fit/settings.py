@@ -70,7 +70,7 @@ class ChoiceSettings(Settings):
         "rules": "all rules that there is budget for get weights",
         "lengths": "max_length says how long bodies are",
         "evidence": "all features of the group evidence are used",
-        "confidence": "predictor.by_confidence says how weights come about",
+        "confidence": "every rule has a weight of its own",
         "factors": "choice.decays lists them",
         "weight_decay": "choice.decays lists what is tried",
         "relations": "choice.facts bounds the work",

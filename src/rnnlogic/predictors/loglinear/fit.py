@@ -20,7 +20,6 @@ from rnnlogic.features.ground import Grounder
 from rnnlogic.features.ops.kernels import held_results
 from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
-from rnnlogic.predictors.loglinear.confidence import with_sums
 from rnnlogic.predictors.loglinear.decay import feature_scale, scaled
 from rnnlogic.predictors.loglinear.kernels import (
     loss_and_gradient,
@@ -63,7 +62,6 @@ Use = Callable[[Candidates, Weights], NDArray[np.float64]]
 
 
 CAUTION = 5  # results more than a rule has, for its confidence in the first guess
-FREEDOM = 0.01  # of the weight decay, for weights that need not follow confidences
 FIRST = 8  # queries of each relation in the first pass under a budget
 
 
@@ -312,7 +310,7 @@ def weights_of(
     rules: RuleSet,
     lift: Lifts | None = None,
 ) -> tuple[Weights, float]:
-    """psi and the mean loss: answers discounted, and with sums by confidence, as the settings want it.
+    """psi and the mean loss, with answers discounted as the settings want it.
 
     The `lift` [k] of the rules in these examples decides their signs; it is counted if not given.
     """
@@ -320,42 +318,8 @@ def weights_of(
     signs = signs_of(lifts_of(found, is_named) if lift is None else lift, settings.sign_lift)
     found = discounted(found, settings.answer_discount, is_named)
     scale = feature_scale(rules, found.ids, settings.evidence_decay)
-    weights, loss = _weights_by(scaled(found, scale), settings, rng, is_named, signs)
+    weights, loss = fit_weights(scaled(found, scale), settings, rng, signs)
     return scale * weights, loss
-
-
-def _weights_by(
-    found: Candidates,
-    settings: LogLinearSettings,
-    rng: np.random.Generator,
-    is_named: NDArray[np.bool_],
-    signs: Signs,
-) -> tuple[Weights, float]:
-    """psi and the mean loss in the way of the settings, or of two."""
-    if settings.by_confidence == "mean":
-        free = {"by_confidence": False, "weight_decay": FREEDOM * settings.weight_decay}
-        halves = [settings.model_copy(update=one) for one in (free, {"by_confidence": "noisy_or"})]
-        learned = [_weights_of(found, half, rng, is_named, signs) for half in halves]
-        weights, losses = zip(*learned, strict=True)
-        return np.mean(weights, axis=0), float(np.mean(losses))
-    return _weights_of(found, settings, rng, is_named, signs)
-
-
-def _weights_of(
-    found: Candidates,
-    settings: LogLinearSettings,
-    rng: np.random.Generator,
-    is_named: NDArray[np.bool_],
-    signs: Signs,
-) -> tuple[Weights, float]:
-    """psi and the mean loss, perhaps with sums by confidence."""
-    if not settings.by_confidence:
-        return fit_weights(found, settings, rng, signs)
-    apart = is_named | (signs < 0)  # a sum speaks for answers
-    summed = with_sums(found, settings.weight_decay, is_named, settings.by_confidence, apart)
-    of_sums = np.full(len(summed.shares), settings.sign_lift is not None, np.int8)
-    weights, loss = fit_weights(summed.found, settings, rng, np.append(signs[summed.single], of_sums))
-    return summed.folded(weights), loss
 
 
 def fit_weights(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -12,6 +13,10 @@ from rnnlogic.base.types import Feature
 
 class LogLinearSettings(Settings):
     """The log-linear predictor: one convex problem per head relation."""
+
+    gone: ClassVar[Mapping[str, str]] = {
+        "by_confidence": "every rule has a weight of its own; evidence.surest adds the best rule"
+    }
 
     feature: Feature = Field("log1p", description="What psi multiplies: count (paper), log(1+count), or 1")
     weight_decay: float = Field(
@@ -27,7 +32,7 @@ class LogLinearSettings(Settings):
         None, gt=0, description="Bound on |psi|: an answer needs several rules to get a high score"
     )
     sign_lift: float | None = Field(
-        2.0,
+        1.0,
         ge=1,
         description="A rule with at least this lift never counts against an answer, and one with at most the "
         "inverse never counts for one; null: signs are free",
@@ -43,12 +48,6 @@ class LogLinearSettings(Settings):
         le=1,
         description="Factor on the answer's features while psi is learned; below 1, only rules that reach "
         "answers clearly more often than other entities get positive weights",
-    )
-    by_confidence: bool | Literal["mean", "noisy_or", "only"] = Field(
-        False,
-        description="Also learn for each relation how far to trust its most confident rules; `noisy_or`: and "
-        "how far all of them together; `only`: both, and no weight for each chain; `mean`: the mean of "
-        "`noisy_or` and of weights with a hundredth of the decay",
     )
     steps: int = Field(40, ge=1, description="Passes over the training queries, at most (L-BFGS)")
     queries_per_relation: int = Field(5000, ge=1, description="Training queries per relation, at most")
