@@ -7,6 +7,8 @@ compiling the same ones. Needs no test tools.
 from tempfile import TemporaryDirectory
 
 import rnnlogic
+from rnnlogic.features.chains.sampling.budget import Budget
+from rnnlogic.features.ground import Grounder
 from tests.golden.record import results
 from tests.helpers.family import family
 
@@ -22,8 +24,10 @@ FEW = {
 def main() -> None:
     """Fits with all stages on a tiny graph, and a network with an embedding."""
     with TemporaryDirectory() as folder:  # with one, calibration is part of the fit
-        rnnlogic.RNNLogic(FEW).fit(family(), folder).evaluate("test")
+        model = rnnlogic.RNNLogic(FEW).fit(family(), folder)
+        model.evaluate("test")
     results("umls", "plus-emb")
+    list(Grounder(family().graph("train"), model.learned.rules, 1, budget=Budget(1, 1)).ground([0], 0))
 
 
 if __name__ == "__main__":

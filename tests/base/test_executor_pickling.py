@@ -28,6 +28,9 @@ USERS = (
 PLUS = {"epochs": 1, "dim": 4, "hidden": 5, "etas": (0.05,)}
 
 
+KEEP = pickle.HIGHEST_PROTOCOL  # as between processes: read-only arrays stay so, as kernels know them
+
+
 def elsewhere(packed, unit):
     """Unpack what came from another process, and do the work."""
     function, shared = pickle.loads(packed)
@@ -44,7 +47,7 @@ def test_a_fit_through_pickles_is_the_same(monkeypatch, variant):
 
     def pickled(function, units, shared, *rest, **named):
         used.add(function.__module__.removeprefix("rnnlogic."))
-        return map_ordered(elsewhere, units, pickle.dumps((function, shared)), 1)
+        return map_ordered(elsewhere, units, pickle.dumps((function, shared), KEEP), 1)
 
     for name in USERS:
         monkeypatch.setattr(importlib.import_module(f"rnnlogic.{name}"), "map_ordered", pickled)

@@ -13,7 +13,7 @@ from tests.torture.runs import config_of  # settings that make a fit quick
 
 RELATIONS = ("parent", "married^-1", "grandparent")
 QUESTIONS = [(head, relation) for head in ("grandpa0", "grandma1", "child0_0") for relation in RELATIONS]
-MANY, KEPT = 27, 32 * 1024
+MANY, KEPT = 18, 64 * 1024
 
 
 @pytest.fixture(scope="module", params=["rnnlogic", "rnnlogic-emb", "plus-emb"])

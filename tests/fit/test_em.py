@@ -28,7 +28,9 @@ def one_query(scale):
     psi *= scale / SIZE / np.abs(values * psi).max()  # a set of SIZE rules cannot score more
     places = np.argwhere(values > 0)
     ptr = np.searchsorted(places[:, 0], np.arange(6))
-    return candidates_of([0, 5], ptr, places[:, 1], values[values > 0], [0, 1, 0, 0, 0]).examples, psi
+    return candidates_of(
+        [0, 5], ptr, places[:, 1].astype(np.int32), values[values > 0], [0, 1, 0, 0, 0]
+    ).examples, psi
 
 
 def exact_log_posteriors(problem, psi):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,20 +17,14 @@ from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
-    AllowOption,
     AsJson,
-    ConstraintsOption,
+    Basis,
+    Changes,
     EvidenceChoice,
-    EvidenceOption,
-    ExcelSafe,
-    GraphOption,
-    IdsOption,
-    LabelsOption,
-    MissingOption,
+    Proposals,
     RunFolder,
     TypesOption,
-    WithFacts,
-    WithoutFacts,
+    grouped,
 )
 from rnnlogic.cli.output import (
     echo,
@@ -43,7 +38,7 @@ from rnnlogic.cli.output import (
 
 if TYPE_CHECKING:
     from rnnlogic.data.vocab import Vocab
-    from rnnlogic.explain.answers import Answer
+    from rnnlogic.explain.answers import Answer as Answered
     from rnnlogic.render.tables import Listed
 
 BLOCK = 1000  # queries answered at a time
@@ -69,28 +64,29 @@ class KnownChoice(StrEnum):
     keep = "keep"
 
 
-def predict(
-    run: RunFolder,
-    head: Annotated[str | None, typer.Option(help="Entity to start from.")] = None,
-    relation: Annotated[str | None, typer.Option(help="Relation; NAME^-1 asks the other way.")] = None,
-    tail: Annotated[str | None, typer.Option(help="Ask for the heads of facts with this tail.")] = None,
+@dataclass(frozen=True)
+class Questions:
+    """What is asked, and how many answers are shown."""
+
+    head: Annotated[str | None, typer.Option(help="Entity to start from.")] = None
+    relation: Annotated[str | None, typer.Option(help="Relation; NAME^-1 asks the other way.")] = None
+    tail: Annotated[str | None, typer.Option(help="Ask for the heads of facts with this tail.")] = None
     queries: Annotated[
         str | None, typer.Option("--input", help="File of head<TAB>relation lines; - for standard input.")
-    ] = None,
-    top: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10,
-    evidence: EvidenceOption = EvidenceChoice.everything,
+    ] = None
+    top: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10
     known: Annotated[
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
-    ] = KnownChoice.drop,
-    graph: GraphOption = None,
-    more: WithFacts = None,
-    less: WithoutFacts = None,
-    missing: MissingOption = None,
-    excel_safe: ExcelSafe = False,
-    labels: LabelsOption = None,
-    ids: IdsOption = False,
-    constraints: ConstraintsOption = None,
-    allow_violations: AllowOption = False,
+    ] = KnownChoice.drop
+
+
+@grouped
+def predict(
+    run: RunFolder,
+    asked: Questions,
+    basis: Basis,
+    changes: Changes,
+    proposals: Proposals,
     as_json: AsJson = False,
 ) -> None:
     """Predict missing facts, with probabilities. These are the best answers of (head, relation, ?).
@@ -101,61 +97,75 @@ def predict(
     """
     from rnnlogic.calibrate.missing import parsed_missing
 
-    lacks = parsed_missing(missing)
-    model = load_model(run, graph, labels, ids, constraints, more, less)
-    vocab = model.dataset.vocab
-    if queries is None:
-        query = _query(head, relation, tail, vocab)
+    lacks, evidence = parsed_missing(proposals.missing), basis.evidence
+    model = load_model(run, basis, changes)
+    vocab, top, known = model.dataset.vocab, asked.top, asked.known
+    violating = proposals.allow_violations
+    if asked.queries is None:
+        query = _query(asked, vocab)
         best = model.predict(
-            *query, top, evidence.value, known.value, allow_violations=allow_violations, missing=lacks
+            *query, top, evidence.value, known.value, allow_violations=violating, missing=lacks
         )
         meaning, mark = model.level(evidence.value, missing=lacks).sentence(), preliminary_mark(model)
-        _print_answers(query, best, known, as_json, meaning, vocab, mark)
+        if as_json:
+            print_json(_as_dict(query, best, vocab) | mark)
+        else:
+            _print_answers(query, best, known, meaning, vocab)
         return
-    if head or relation or tail:
+    if asked.head or asked.relation or asked.tail:
         raise RNNLogicError("give --input, or --relation with --head or --tail, not both")
     from rnnlogic.render.tables import Listed
 
-    rows, left_out = _read_queries(queries, vocab), 0
+    rows, left_out = _read_queries(asked.queries, vocab), 0
     if not as_json:
         print_row(COLUMNS)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         wanted = [row.query for row in block if row.problem is None]
-        found = iter(model.predict_many(wanted, top, evidence.value, known.value, allow_violations, lacks))
+        found = iter(model.predict_many(wanted, top, evidence.value, known.value, violating, lacks))
         for row in block:
-            answers: Listed[Answer] = Listed() if row.problem else next(found)
+            answers: Listed[Answered] = Listed() if row.problem else next(found)
             left_out += sum(answers.left_out.values())
-            _print_lines(row, answers, as_json, vocab, excel_safe)
+            _print_lines(row, answers, as_json, vocab, proposals.excel_safe)
     if left_out and not as_json:
         print_note(violations(left_out))
-    _tell_unanswered(queries, [row for row in rows if row.problem])
+    _tell_unanswered(asked.queries, [row for row in rows if row.problem])
 
 
-def explain(
-    run: RunFolder,
-    head: Annotated[str, typer.Option(help="Head of the fact.")],
-    relation: Annotated[str, typer.Option(help="Relation; NAME^-1 for its inverse.")],
-    tail: Annotated[str, typer.Option(help="Tail of the fact.")],
+@dataclass(frozen=True)
+class Answer:
+    """The fact that is explained, perhaps against another."""
+
+    head: Annotated[str, typer.Option(help="Head of the fact.")]
+    relation: Annotated[str, typer.Option(help="Relation; NAME^-1 for its inverse.")]
+    tail: Annotated[str, typer.Option(help="Tail of the fact.")]
     instead: Annotated[
         str | None, typer.Option(metavar="TAIL", help="Why not this tail: explain the difference.")
-    ] = None,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Shown:
+    """How much of an explanation is shown, and where."""
+
     everything: Annotated[
         bool, typer.Option("--all", help="Show every idea and rule, not just one screen.")
-    ] = False,
-    paths: Annotated[int, typer.Option(help="Paths of a rule, with --all, --json and --html.", min=0)] = 3,
-    rules: Annotated[int, typer.Option(help="Strongest rules that come with paths; 0 for all.", min=0)] = 10,
+    ] = False
+    paths: Annotated[int, typer.Option(help="Paths of a rule, with --all, --json and --html.", min=0)] = 3
+    rules: Annotated[int, typer.Option(help="Strongest rules that come with paths; 0 for all.", min=0)] = 10
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with a picture of the paths.")
-    ] = None,
-    evidence: EvidenceOption = EvidenceChoice.everything,
-    graph: GraphOption = None,
-    more: WithFacts = None,
-    less: WithoutFacts = None,
-    labels: LabelsOption = None,
-    ids: IdsOption = False,
-    types: TypesOption = None,
-    constraints: ConstraintsOption = None,
+    ] = None
+    types: TypesOption = None
+
+
+@grouped
+def explain(
+    run: RunFolder,
+    answer: Answer,
+    shown: Shown,
+    basis: Basis,
+    changes: Changes,
     as_json: AsJson = False,
 ) -> None:
     """Explain an answer on one screen.
@@ -164,27 +174,28 @@ def explain(
     an answer in first place, few facts are named that it depends on. --all and JSON have everything: ideas
     that sum to the score, and the rules of each.
     """
-    model = load_model(run, graph, labels, ids, constraints, more, less)
-    asked, detailed = (head, relation, tail), rules or None
+    model = load_model(run, basis, changes)
+    asked, evidence = (answer.head, answer.relation, answer.tail), basis.evidence
+    paths, detailed, types = shown.paths, shown.rules or None, shown.types
     told = (
         model.explain(*asked, paths, evidence.value, detailed, types=types)
-        if instead is None
-        else model.explain(*asked, paths, evidence.value, detailed, instead=instead, types=types)
+        if answer.instead is None
+        else model.explain(*asked, paths, evidence.value, detailed, instead=answer.instead, types=types)
     )
-    decided = model.decision(head, relation, tail)
+    decided = model.decision(*asked)
     if as_json:
         mark = {} if decided is None else {"decision": decided.as_dict()}
         print_json(told.as_dict() | preliminary_mark(model) | mark)
     else:
         if decided is not None:
             print_note(decided.text())
-        for number, line in enumerate(told.lines(everything, terminal_width())):
+        for number, line in enumerate(told.lines(shown.everything, terminal_width())):
             echo(line, **_style(line, number == 0))
         is_reached = bool(getattr(told, "contributions", True))
-        if not is_reached and evidence is EvidenceChoice.train and graph is None:
+        if not is_reached and evidence is EvidenceChoice.train and basis.graph is None:
             print_note("the known facts are those of train only: --facts all")
-    if page is not None:
-        _write(page, told.page())
+    if shown.page is not None:
+        _write(shown.page, told.page())
 
 
 NOTHING = "against   nothing"
@@ -215,8 +226,9 @@ def violations(number: int) -> str:
     return f"{number:,} {what} left out; --allow-violations keeps them."
 
 
-def _query(head: str | None, relation: str | None, tail: str | None, vocab: Vocab) -> Query:
+def _query(asked: Questions, vocab: Vocab) -> Query:
     """The question as (head, relation, ?)."""
+    head, relation, tail = asked.head, asked.relation, asked.tail
     if relation is None or (head is None) == (tail is None):
         hint = "; `rnnlogic explain` takes both ends" if head and tail else ""
         raise RNNLogicError(f"give --relation with either --head or --tail{hint}")
@@ -269,19 +281,10 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
 
 
 def _print_answers(
-    query: Query,
-    answers: Listed[Answer],
-    known: KnownChoice,
-    as_json: bool,
-    meaning: str,
-    vocab: Vocab,
-    mark: dict[str, object],
+    query: Query, answers: Listed[Answered], known: KnownChoice, meaning: str, vocab: Vocab
 ) -> None:
     from rnnlogic.calibrate.level import shown
 
-    if as_json:
-        print_json(_as_dict(query, answers, vocab) | mark)
-        return
     left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
     echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
@@ -304,7 +307,7 @@ def _print_answers(
     print_text(meaning)
 
 
-def _print_lines(row: Row, answers: Listed[Answer], as_json: bool, vocab: Vocab, excel_safe: bool) -> None:
+def _print_lines(row: Row, answers: Listed[Answered], as_json: bool, vocab: Vocab, excel_safe: bool) -> None:
     if as_json:
         told = _as_dict(row.query, answers, vocab) if row.problem is None else _unanswered(row)
         print_json(told, indent=None)
@@ -319,7 +322,7 @@ def _print_lines(row: Row, answers: Listed[Answer], as_json: bool, vocab: Vocab,
         print_row([*asked, str(rank), entity, *numbers, label, ""])
 
 
-def _as_dict(query: Query, answers: Listed[Answer], vocab: Vocab) -> dict[str, object]:
+def _as_dict(query: Query, answers: Listed[Answered], vocab: Vocab) -> dict[str, object]:
     """The question with the names of the data, its answers, and labels under their own key."""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
     labels = vocab.labels_of([head, *(vocab.entity_id(a.entity) for a in answers)], [relation])

@@ -33,7 +33,7 @@ def card(
 
     if output is not None and output.suffix.lower() not in KINDS:
         raise RNNLogicError(f"{output}: a card is a {' or '.join(KINDS)} file")
-    made = run_card(load_model(run, None), run)
+    made = run_card(load_model(run), run)
     if output is None:
         echo(made.markdown().removesuffix("\n"))
         return

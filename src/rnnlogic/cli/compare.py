@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ import typer
 
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.evaluate import SplitChoice
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
+from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption, grouped
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -22,13 +22,24 @@ METRIC_HEADERS = ("metric", "A", "B", "A - B", "from", "to", "p")
 RELATION_HEADERS = ("relation", "queries", "MRR A", "MRR B", "A - B", "A wins", "B wins")
 
 
+@dataclass(frozen=True)
+class Bootstrap:
+    """How confidence intervals are found."""
+
+    samples: Annotated[int, typer.Option(help="Number of bootstrap samples.", min=1, max=1_000_000)] = 10_000
+    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0
+
+
+BOOTSTRAP = Bootstrap()
+
+
+@grouped
 def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a run, embedding or baseline.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder to compare it with.")],
     split: Annotated[SplitChoice, typer.Option(help="Facts to rank.")] = SplitChoice.test,
     evidence: EvidenceOption = EvidenceChoice.train,
-    samples: Annotated[int, typer.Option(help="Number of bootstrap samples.", min=1, max=1_000_000)] = 10_000,
-    seed: Annotated[int, typer.Option(help="Seed of the bootstrap.", min=0)] = 0,
+    bootstrap: Bootstrap = BOOTSTRAP,
     ids: IdsOption = False,
     as_json: AsJson = False,
 ) -> None:
@@ -41,8 +52,8 @@ def compare(
             run_b,
             split.value,
             evidence.value,
-            samples,
-            seed,
+            bootstrap.samples,
+            bootstrap.seed,
             partial(progress, f"evaluate {split.value}"),
         )
     if as_json:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,22 +15,15 @@ from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
-    AllowOption,
     AsJson,
-    ClusterOption,
-    ConstraintsOption,
+    Basis,
+    Changes,
     EvidenceChoice,
-    EvidenceOption,
-    ExcelSafe,
-    GraphOption,
-    IdsOption,
-    LabelsOption,
-    MaxMinutes,
-    MissingOption,
+    Proposals,
     RunFolder,
+    Running,
     TypesOption,
-    WithFacts,
-    WithoutFacts,
+    grouped,
     print_cut,
 )
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
@@ -41,28 +35,28 @@ if TYPE_CHECKING:
 SHOWN = 5  # facts that are printed
 
 
-def complete(
-    run: RunFolder,
+@dataclass(frozen=True)
+class Wanted:
+    """Which facts are written, and where."""
+
     output: Annotated[
         Path,
         typer.Option("--output", "-o", metavar="FILE", help="A .tsv, .csv, .jsonl, .nt or .parquet file."),
-    ],
-    relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None,
-    min_probability: Annotated[float, typer.Option(help="Minimum probability.", min=0, max=1)] = 0.0,
-    most: Annotated[int, typer.Option("--max", help="Maximum number of facts.", min=1)] = 1000,
-    evidence: EvidenceOption = EvidenceChoice.everything,
-    graph: GraphOption = None,
-    more: WithFacts = None,
-    less: WithoutFacts = None,
-    missing: MissingOption = None,
-    excel_safe: ExcelSafe = False,
-    labels: LabelsOption = None,
-    ids: IdsOption = False,
-    types: TypesOption = None,
-    constraints: ConstraintsOption = None,
-    allow_violations: AllowOption = False,
-    max_minutes: MaxMinutes = None,
-    cluster: ClusterOption = None,
+    ]
+    relation: Annotated[str | None, typer.Option(help="Only facts of this relation.")] = None
+    min_probability: Annotated[float, typer.Option(help="Minimum probability.", min=0, max=1)] = 0.0
+    most: Annotated[int, typer.Option("--max", help="Maximum number of facts.", min=1)] = 1000
+    types: TypesOption = None
+
+
+@grouped
+def complete(
+    run: RunFolder,
+    wanted: Wanted,
+    basis: Basis,
+    changes: Changes,
+    proposals: Proposals,
+    running: Running,
     as_json: AsJson = False,
 ) -> None:
     """Write the most probable missing facts to a file. Each of them comes with a reason.
@@ -78,14 +72,23 @@ def complete(
     from rnnlogic.calibrate.missing import parsed_missing
     from rnnlogic.complete.files import check_output, write_facts
 
-    budget, lacks = Budget.of_minutes(max_minutes, print_cut), parsed_missing(missing)
+    budget, lacks = Budget.of_minutes(running.max_minutes, print_cut), parsed_missing(proposals.missing)
+    output, evidence = wanted.output, basis.evidence
     check_output(output)
-    model, started = load_model(run, graph, labels, ids, constraints, more, less), time.monotonic()
-    with stoppable(f"{output} was not written"), on_cluster(cluster), StageProgress() as progress:
+    model, started = load_model(run, basis, changes), time.monotonic()
+    with stoppable(f"{output} was not written"), on_cluster(running.cluster), StageProgress() as progress:
         facts = model.complete(
-            relation, min_probability, most, evidence.value, progress, types, budget, allow_violations, lacks
+            wanted.relation,
+            wanted.min_probability,
+            wanted.most,
+            evidence.value,
+            progress,
+            wanted.types,
+            budget,
+            proposals.allow_violations,
+            lacks,
         )
-        written = write_facts(output, facts, model.dataset.vocab.has_labels, excel_safe)
+        written = write_facts(output, facts, model.dataset.vocab.has_labels, proposals.excel_safe)
         level = model.level(evidence.value, missing=lacks)
     seconds = time.monotonic() - started
     if as_json:

@@ -14,9 +14,9 @@ from rnnlogic.cli.options import (
     IdsOption,
     Reading,
     TypesOption,
+    grouped,
     load_named,
     print_notes,
-    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_pairs, print_table
 
@@ -66,7 +66,7 @@ def _known_rows() -> list[dict[str, Any]]:
 
 
 @app.command("info", epilog="Example: rnnlogic data info umls --json")
-@reads_data
+@grouped
 def info(
     name: Source,
     as_json: AsJson = False,
@@ -109,7 +109,7 @@ def _relation_rows(dataset: Dataset, top: int) -> list[list[Any]]:
 
 
 @app.command("constraints", epilog="Example: rnnlogic data constraints umls --json")
-@reads_data
+@grouped
 def constraints(
     name: Source,
     stated: ConstraintsOption = None,
@@ -153,7 +153,7 @@ def _print_constraints(found: Constraints, top: int) -> None:
 
 
 @app.command("split", epilog="Example: rnnlogic data split facts.tsv -o my-data --ratios 80/10/10 --seed 1")
-@reads_data
+@grouped
 def split(
     name: Source,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write.")],

@@ -10,7 +10,7 @@ import typer
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.progress import StageProgress
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption
+from rnnlogic.cli.options import AsJson, Basis, EvidenceChoice, EvidenceOption, IdsOption
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
 
 SHOWN = 10  # rows of each kind on the screen
@@ -33,7 +33,7 @@ def diff(
     from rnnlogic.cli.models import load_model
     from rnnlogic.complete.difference import difference
 
-    models = [load_model(run, ids=ids) for run in (run_a, run_b)]
+    models = [load_model(run, Basis(ids=ids)) for run in (run_a, run_b)]
     with StageProgress() as progress:
         rules = [model.rules(progress=progress) for model in models]
         facts = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,14 +13,16 @@ from rnnlogic.base.budget import Budget
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.fit import stoppable
 from rnnlogic.cli.options import (
-    NO_READING,
     AsJson,
+    DataArgument,
     MaxMinutes,
     Reading,
+    SetOption,
+    ThreadsOption,
+    grouped,
     load_named,
     print_cut,
     print_notes,
-    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_pairs, print_table, print_text
 
@@ -35,24 +38,29 @@ SHOWN = ("dataset", "model", "dim", "margin", "steps", "minutes")  # of about.js
 TOLD_APART = ("planned_steps", "ran_out_of_time")  # by a sentence, if time ran out
 
 
-@reads_data
-def embed(
-    name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="EMB", help="Folder to write.")],
-    model: Annotated[str, typer.Option(metavar="NAME", help="rotate or complex; see docs.")] = "rotate",
-    dim: Annotated[int | None, typer.Option(help="Complex dimensions.", min=1)] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting; repeatable.")
-    ] = None,
-    reading: Reading = NO_READING,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
-    max_minutes: MaxMinutes = None,
-    device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu",
-    test: Annotated[bool, typer.Option("--test", help="Also evaluate the test set.")] = False,
+@dataclass(frozen=True)
+class Training:
+    """How embeddings are trained."""
+
+    model: Annotated[str, typer.Option(metavar="NAME", help="rotate or complex; see docs.")] = "rotate"
+    dim: Annotated[int | None, typer.Option(help="Complex dimensions.", min=1)] = None
+    changes: SetOption = None
+    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None
+    threads: ThreadsOption = None
+    device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu"
+    max_minutes: MaxMinutes = None
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard the contents of EMB and start over.")
-    ] = False,
+    ] = False
+
+
+@grouped
+def embed(
+    name: DataArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="EMB", help="Folder to write.")],
+    training: Training,
+    reading: Reading,
+    test: Annotated[bool, typer.Option("--test", help="Also evaluate the test set.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Train embeddings: RotatE or ComplEx.
@@ -61,13 +69,13 @@ def embed(
     """
     from rnnlogic.embeddings.files import is_finished
 
-    budget = Budget.of_minutes(max_minutes, print_cut)
+    budget = Budget.of_minutes(training.max_minutes, print_cut)
     dataset = load_named(name, reading)
     print_notes(dataset, err=True)
-    settings = _settings(model, dim, changes or [], seed)
-    was_finished = is_finished(output) and not restart
+    settings = _settings(training)
+    was_finished = is_finished(output) and not training.restart
     with stoppable("run the same command again to resume"), StageProgress() as progress:
-        embedding = _fit(dataset, settings, output, progress, threads, budget.minutes, restart, device)
+        embedding = _fit(dataset, settings, output, progress, training, budget.minutes)
         reports = _evaluate(embedding, dataset, ["valid", "test"] if test else ["valid"], progress, budget)
     summary = _summary(output)
     if as_json:
@@ -76,12 +84,12 @@ def embed(
         _print_summary(summary, reports, was_finished)
 
 
-def _settings(model: str, dim: int | None, changes: list[str], seed: int | None) -> TrainingSettings:
+def _settings(training: Training) -> TrainingSettings:
     from rnnlogic.embeddings.settings import default_settings, override
 
-    direct = {"dim": dim, "seed": seed}
-    wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
-    return override(default_settings(model), wanted)
+    direct = {"dim": training.dim, "seed": training.seed}
+    wanted = [f"{key}={value}" for key, value in direct.items() if value is not None]
+    return override(default_settings(training.model), [*(training.changes or []), *wanted])
 
 
 def _fit(
@@ -89,17 +97,17 @@ def _fit(
     settings: TrainingSettings,
     folder: Path,
     progress: StageProgress,
-    threads: int | None,
+    training: Training,
     max_minutes: float | None,
-    restart: bool,
-    device: str,
 ) -> Embedding:
     from rnnlogic.embeddings.checkpoints import CHECKPOINT
     from rnnlogic.embeddings.fit import fit
 
+    threads, restart = training.threads, training.restart
     if (folder / CHECKPOINT).is_file() and not restart:
         echo(f"resuming the training in {folder}", err=True)
-    return fit(dataset, settings, folder, progress, threads, max_minutes, restart, _stepper_on(device))
+    stepper = _stepper_on(training.device)
+    return fit(dataset, settings, folder, progress, threads, max_minutes, restart, stepper)
 
 
 def _stepper_on(device: str) -> MakeStepper | None:

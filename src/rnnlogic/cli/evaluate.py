@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,15 +15,11 @@ from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AllowOption,
     AsJson,
-    ClusterOption,
-    ConstraintsOption,
+    Basis,
     EvidenceChoice,
-    EvidenceOption,
-    GraphOption,
-    IdsOption,
-    LabelsOption,
-    MaxMinutes,
     RunFolder,
+    Running,
+    grouped,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
 
@@ -46,25 +43,31 @@ class SidesChoice(StrEnum):
     head = "head"
 
 
-def evaluate(
-    run: RunFolder,
-    split: Annotated[SplitChoice, typer.Option(help="Facts to predict.")] = SplitChoice.test,
-    evidence: EvidenceOption = EvidenceChoice.train,
-    sides: Annotated[SidesChoice, typer.Option(help="Predict tails, heads, or both.")] = SidesChoice.both,
-    graph: GraphOption = None,
-    labels: LabelsOption = None,
-    ids: IdsOption = False,
+BY_TRAIN = Basis(evidence=EvidenceChoice.train)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What is ranked among what."""
+
+    split: Annotated[SplitChoice, typer.Option(help="Facts to predict.")] = SplitChoice.test
+    sides: Annotated[SidesChoice, typer.Option(help="Predict tails, heads, or both.")] = SidesChoice.both
     negatives: Annotated[
         int | None,
         typer.Option(
             help="Rank each answer among this many sampled entities, as usual for new graphs.", min=1
         ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0,
-    cluster: ClusterOption = None,
+    ] = None
+    seed: Annotated[int, typer.Option(help="Seed of that sample.", min=0)] = 0
+
+
+@grouped
+def evaluate(
+    run: RunFolder,
+    ranking: Ranking,
+    running: Running,
+    basis: Basis = BY_TRAIN,
     relations: Annotated[bool, typer.Option("--relations", help="Also print metrics by relation.")] = False,
-    max_minutes: MaxMinutes = None,
-    constraints: ConstraintsOption = None,
     allow_violations: AllowOption = False,
     as_json: AsJson = False,
 ) -> None:
@@ -77,22 +80,21 @@ def evaluate(
     from rnnlogic.runs.files import RunError
     from rnnlogic.runs.folder import Run
 
-    budget = Budget.of_minutes(max_minutes)
-    model = load_model(run, graph, labels, ids, constraints)
-    with on_cluster(cluster), StageProgress() as progress:
-        stage = f"evaluate {split.value}"
+    budget, split = Budget.of_minutes(running.max_minutes), ranking.split
+    model = load_model(run, basis)
+    with on_cluster(running.cluster), StageProgress() as progress:
         report = model.evaluate(
             split.value,
-            evidence.value,
-            sides.value,
-            partial(progress, stage),
-            negatives,
-            seed,
+            basis.evidence.value,
+            ranking.sides.value,
+            partial(progress, f"evaluate {split.value}"),
+            ranking.negatives,
+            ranking.seed,
             budget.minutes,
             allow_violations,
         )
     transfer = {} if model.transfer is None else {"transfer": model.transfer.as_dict()}
-    name = _report_name(split, evidence, sides, graph and model.dataset.name, negatives)
+    name = _report_name(ranking, basis.evidence, basis.graph and model.dataset.name)
     name += "-violations" if allow_violations else ""
     if as_json:
         more = transfer | preliminary_mark(model) | (_labels(model.dataset.vocab) if relations else {})
@@ -144,12 +146,10 @@ def _rounded(value: Any) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
-def _report_name(
-    split: SplitChoice, evidence: EvidenceChoice, sides: SidesChoice, graph: str | None, negatives: int | None
-) -> str:
+def _report_name(ranking: Ranking, evidence: EvidenceChoice, graph: str | None) -> str:
     """The split and whatever differs from the defaults, such as `test-train+valid-tail`."""
-    usual = (EvidenceChoice.train, SidesChoice.both)
-    parts = [split.value, *(part.value for part in (evidence, sides) if part not in usual)]
+    usual, negatives = (EvidenceChoice.train, SidesChoice.both), ranking.negatives
+    parts = [ranking.split.value, *(one.value for one in (evidence, ranking.sides) if one not in usual)]
     parts += [f"on-{graph}"] if graph else []
     parts += [f"{negatives}-negatives"] if negatives else []
     return "-".join(parts)

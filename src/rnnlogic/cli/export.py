@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,13 @@ from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import (
     AsJson,
+    Basis,
     LabelsOption,
     Reading,
     RelationOption,
     RunFolder,
     TopOption,
+    grouped,
     load_named,
 )
 from rnnlogic.cli.output import echo, print_json
@@ -61,13 +64,24 @@ class Target(StrEnum):
 OutputFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
 
 
+@dataclass(frozen=True)
+class Picked:
+    """Which rules are written."""
+
+    relation: RelationOption = None
+    top: TopOption = None
+    head: Annotated[str | None, typer.Option(help="Rank answers for this entity only.")] = None
+
+
+EVERYTHING = Picked()
+
+
+@grouped
 def export(
     run: RunFolder,
     output: OutputFile,
     target: Annotated[Target, typer.Option("--format", help="File format or language.")] = Target.text,
-    relation: RelationOption = None,
-    top: TopOption = None,
-    head: Annotated[str | None, typer.Option(help="Rank answers for this entity only.")] = None,
+    picked: Picked = EVERYTHING,
     facts: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Also write the training facts for the program."),
@@ -90,9 +104,10 @@ def export(
     Rankings: sql-ranking and sparql-ranking score all answers for a relation in one query, as
     `rnnlogic predict --facts train` does.
     """
+    relation, head = picked.relation, picked.head
     _check_options(target, relation, head, facts)
-    model = load_model(run, ids=ids)
-    dataset, table = model.dataset, weighted_rules(model, relation, top)
+    model = load_model(run, Basis(ids=ids))
+    dataset, table = model.dataset, weighted_rules(model, relation, picked.top)
     if target.value not in ("text", "jsonl"):
         table = _expressible(table, target)
     if not len(table):

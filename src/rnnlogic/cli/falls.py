@@ -10,7 +10,7 @@ import typer
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.models import facts_of_file, load_model
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption, RunFolder
+from rnnlogic.cli.options import AsJson, Basis, EvidenceChoice, EvidenceOption, IdsOption, RunFolder
 from rnnlogic.cli.output import echo, print_json, print_table
 
 
@@ -35,7 +35,7 @@ def falls(
     """
     from rnnlogic.calibrate.level import shown
 
-    model = load_model(run, ids=ids)
+    model = load_model(run, Basis(ids=ids))
     gone = facts_of_file(without)
     if not gone:
         raise RNNLogicError(f"{without}: there are no facts")

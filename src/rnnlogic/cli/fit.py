@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from shlex import quote
@@ -18,17 +19,18 @@ from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.text import whole_number
 from rnnlogic.cli.check import print_redone
 from rnnlogic.cli.options import (
-    NO_READING,
     AsJson,
     BanOption,
-    ClusterOption,
     ConstraintsOption,
-    MaxMinutes,
+    DataArgument,
     Reading,
+    Running,
+    SetOption,
     TemplatesOption,
+    ThreadsOption,
+    grouped,
     load_named,
     print_notes,
-    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_pairs, print_table
 from rnnlogic.cli.safety import exit_code
@@ -43,60 +45,78 @@ if TYPE_CHECKING:
 FIT = 0.93  # of a budget; the rest is for the validation set
 
 
-@reads_data
-def fit(
-    name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")],
+@dataclass(frozen=True)
+class Chosen:
+    """The settings of a fit."""
+
     config: Annotated[
         Path | None, typer.Option(help="YAML file of all settings. Default: the same for every graph.")
-    ] = None,
-    changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
-    ] = None,
+    ] = None
+    changes: SetOption = None
     variant: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="rnnlogic (default), rnnlogic-emb, plus or plus-emb; see docs."),
-    ] = None,
-    embeddings: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; repeatable. Default: trained first."),
-    ] = None,
-    rules: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE|RUN", help="Rule file or run whose rules are always used (plus: only these)."
-        ),
-    ] = None,
-    no_generate: Annotated[
-        bool, typer.Option("--no-generate", help="Generate no other rules: only learn weights.")
-    ] = False,
-    pin: Annotated[
-        list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
-    ] = None,
-    ban: BanOption = None,
-    review: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Learn from decisions too: accepted facts, rejected ones as false."
-        ),
-    ] = None,
-    constraints: ConstraintsOption = None,
+    ] = None
+    constraints: ConstraintsOption = None
     compact: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBER|off", help="At most NUMBER rules per relation and direction; off: the full model."
         ),
-    ] = None,
-    reading: Reading = NO_READING,
-    templates: TemplatesOption = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
-    max_minutes: MaxMinutes = None,
-    cluster: ClusterOption = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False,
+    ] = None
+    seed: Annotated[int | None, typer.Option(help="Seed of all random numbers.", min=0)] = None
+    threads: ThreadsOption = None
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a fit is given besides the data."""
+
+    embeddings: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="EMB", help="Folder of `rnnlogic embed`; repeatable. Default: trained first."),
+    ] = None
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|RUN", help="Rule file or run whose rules are always used (plus: only these)."
+        ),
+    ] = None
+    no_generate: Annotated[
+        bool, typer.Option("--no-generate", help="Generate no other rules: only learn weights.")
+    ] = False
+    pin: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
+    ] = None
+    ban: BanOption = None
+    review: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Learn from decisions too: accepted facts, rejected ones as false."
+        ),
+    ] = None
+    templates: TemplatesOption = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """The run folder that a fit writes, and what becomes of what it holds."""
+
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="RUN", help="Run folder to write.")]
+    restart: Annotated[bool, typer.Option("--restart", help="Delete what RUN holds; start again.")] = False
     redo_damaged: Annotated[
         bool, typer.Option("--redo-damaged", help="Do finished stages again whose files are damaged.")
-    ] = False,
+    ] = False
+
+
+@grouped
+def fit(
+    name: DataArgument,
+    target: Target,
+    chosen: Chosen,
+    given: Given,
+    reading: Reading,
+    running: Running,
     as_json: AsJson = False,
 ) -> None:
     """Learn rules from a knowledge graph. With the variants plus and plus-emb, a network on top of them.
@@ -106,22 +126,20 @@ def fit(
     from rnnlogic.base.clusters import on_cluster
 
     reuse_memory()  # before libraries start threads of their own
-    budget = Budget.of_minutes(max_minutes)
-    dataset = load_named(name, reading, templates=templates)
+    budget, output = Budget.of_minutes(running.max_minutes), target.output
+    dataset = load_named(name, reading, templates=given.templates)
     print_notes(dataset, err=True)
-    dataset = dataset if review is None else _reviewed(dataset, review)
+    dataset = dataset if given.review is None else _reviewed(dataset, given.review)
     _print_untrained(dataset)
-    wanted = [*(changes or []), *_compact_settings(compact)]
-    settings = _settings(dataset, config, variant, wanted, seed, threads)
-    settings = _edited(settings, pin or [], ban or [])
-    settings = settings if constraints is None else _constrained(settings, constraints, dataset)
-    given = None if rules is None else _given(rules, dataset, settings)
-    if redo_damaged:
+    settings = _edited(_settings(dataset, chosen), given.pin or [], given.ban or [])
+    if chosen.constraints is not None:
+        settings = _constrained(settings, chosen.constraints, dataset)
+    rules = None if given.rules is None else _given(given.rules, dataset, settings)
+    if target.redo_damaged:
         print_redone(output)
-    with stoppable("run the same command again to resume"), on_cluster(cluster):
-        model, was_finished = fit_run(
-            dataset, settings, output, budget, restart, embeddings, given, False if no_generate else None
-        )
+    with stoppable("run the same command again to resume"), on_cluster(running.cluster):
+        learning = partial(fit_run, dataset, settings, output, budget, target.restart)
+        model, was_finished = learning(given.embeddings, rules, False if given.no_generate else None)
     summary = _summary(model, output)
     if as_json:
         print_json(summary | {"was_finished": was_finished})
@@ -164,21 +182,15 @@ def stoppable(message: str) -> Iterator[None]:
         raise typer.Exit(exit_code(stop)) from None
 
 
-def _settings(
-    dataset: Dataset,
-    file: Path | None,
-    variant: str | None,
-    changes: list[str],
-    seed: int | None,
-    threads: int | None,
-) -> Config:
+def _settings(dataset: Dataset, chosen: Chosen) -> Config:
     from rnnlogic.config import override, preset_for, read_config
 
-    direct = {"variant": variant, "seed": seed, "threads": threads}
-    wanted = [*changes, *(f"{key}={value}" for key, value in direct.items() if value is not None)]
+    direct, file = {"variant": chosen.variant, "seed": chosen.seed, "threads": chosen.threads}, chosen.config
+    wanted = [*(chosen.changes or []), *_compact_settings(chosen.compact)]
+    wanted += [f"{key}={value}" for key, value in direct.items() if value is not None]
     if file is not None:
         return override(read_config(file), wanted)
-    return preset_for(dataset, variant or "rnnlogic", lambda own: override(own, wanted))
+    return preset_for(dataset, chosen.variant or "rnnlogic", lambda own: override(own, wanted))
 
 
 def _compact_settings(text: str | None) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.options import Basis, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import echo
 
 
@@ -31,7 +31,7 @@ def mcp(
     from rnnlogic.mcp.server import make_server, serve_http, serve_stdio
     from rnnlogic.mcp.tools import Tools
 
-    model = load_model(run, graph)
+    model = load_model(run, Basis(graph=graph))
     server = make_server(Tools(model, None if graph else run, evidence.value))
     if http:
         echo(f"tools for agents at http://{host}:{port}/mcp (Ctrl-C to stop)", err=True)

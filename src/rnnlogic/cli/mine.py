@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,17 +12,17 @@ import typer
 from rnnlogic.base.budget import Budget, Work
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.options import (
-    NO_READING,
     AsJson,
     BanOption,
-    ClusterOption,
+    DataArgument,
     IdsOption,
-    MaxMinutes,
     Reading,
+    Running,
+    ThreadsOption,
+    grouped,
     load_named,
     print_cut,
     print_notes,
-    reads_data,
 )
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
 
@@ -35,39 +36,56 @@ MINING = 0.95  # of a budget; the rest is for the file
 FIGURES = ["count", "support", "confidence"]
 
 
-@reads_data
-def mine(
-    name: Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Rule file to write.")],
+@dataclass(frozen=True)
+class Search:
+    """What is looked for, and where: None leaves a setting as it is."""
+
     max_length: Annotated[
         int | None, typer.Option(help="Longest body. Default: the setting max_length.", min=1, max=8)
-    ] = None,
+    ] = None
     top: Annotated[
         int | None, typer.Option(help="Rules to keep per relation. Default: the setting mine.keep.", min=1)
-    ] = None,
+    ] = None
     smoothing: Annotated[
         float | None,
         typer.Option(
             help="Rank by support / (support + wrong + smoothing). Default: the setting mine.smoothing.",
             min=0,
         ),
-    ] = None,
+    ] = None
     facts: Annotated[
         int | None, typer.Option(help="Facts sampled per relation (mine.facts_per_relation).", min=1)
-    ] = None,
+    ] = None
     fanout: Annotated[
         int | None, typer.Option(help="Edges followed from an entity (mine.fanout).", min=1)
-    ] = None,
+    ] = None
     candidates: Annotated[
         int | None, typer.Option(help="Bodies per relation that are measured (mine.candidates).", min=1)
-    ] = None,
-    ban: BanOption = None,
-    reading: Reading = NO_READING,
+    ] = None
+    ban: BanOption = None
+    seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None
+    threads: ThreadsOption = None
+
+    @property
+    def settings(self) -> dict[str, float | None]:
+        """What the options change among the settings of mining."""
+        return {
+            "keep": self.top,
+            "smoothing": self.smoothing,
+            "facts_per_relation": self.facts,
+            "fanout": self.fanout,
+            "candidates": self.candidates,
+        }
+
+
+@grouped
+def mine(
+    name: DataArgument,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Rule file to write.")],
+    search: Search,
+    reading: Reading,
+    running: Running,
     ids: IdsOption = False,
-    seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)] = None,
-    max_minutes: MaxMinutes = None,
-    cluster: ClusterOption = None,
     as_json: AsJson = False,
 ) -> None:
     """Find rules by path search alone. Paths that join the two ends of training facts become rules.
@@ -85,26 +103,16 @@ def mine(
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.table import RuleTable
 
-    budget = Budget.of_minutes(max_minutes, print_cut)
+    budget = Budget.of_minutes(running.max_minutes, print_cut)
     dataset = load_named(name, reading, ids=ids)
     print_notes(dataset, err=True)
-    mining = {
-        "keep": top,
-        "smoothing": smoothing,
-        "facts_per_relation": facts,
-        "fanout": fanout,
-        "candidates": candidates,
-    }
-    vocab, config = dataset.vocab, _settings({"max_length": max_length, "seed": seed}, mining)
-    banned = Banned.from_text(ban or [], dataset.vocab, "--ban")
-    with on_cluster(cluster), StageProgress() as progress:
+    vocab, general = dataset.vocab, {"max_length": search.max_length, "seed": search.seed}
+    config = _settings(general, search.settings)
+    banned = Banned.from_text(search.ban or [], vocab, "--ban")
+    with on_cluster(running.cluster), StageProgress() as progress:
+        work = Work(search.threads, partial(progress, "mine"), budget.share(MINING))
         rules, statistics, joined = mine_rules(
-            dataset.graph("train"),
-            config.mine,
-            config.max_length,
-            banned,
-            config.seed,
-            Work(threads, partial(progress, "mine"), budget.share(MINING)),
+            dataset.graph("train"), config.mine, config.max_length, banned, config.seed, work
         )
     if cut := cuts_in_words(statistics.cuts):
         print_note(cut)

@@ -6,28 +6,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.cli.options import load_named
+from rnnlogic.cli.options import Basis, Changes, load_named
 from rnnlogic.cli.output import print_note
 
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
 
+PLAIN_BASIS, NO_CHANGES = Basis(), Changes()
 
-def load_model(
-    run: Path,
-    graph: str | None = None,
-    labels: Path | None = None,
-    ids: bool = False,
-    constraints: Path | None = None,
-    more: Path | None = None,
-    less: Path | None = None,
-) -> RNNLogic:
-    """The model of a run folder, moved to another graph if one is named; prints what does not fit.
 
-    `more` and `less` are files of facts that are known besides, and that are taken away.
-    `labels` are names to show, for this command only; `ids` shows the names of the data instead.
-    `constraints` is a file of stated constraints that replaces those of the run.
-    """
+def load_model(run: Path, basis: Basis = PLAIN_BASIS, changes: Changes = NO_CHANGES) -> RNNLogic:
+    """The model of a run folder, moved to another graph if one is named; prints what does not fit."""
     from rnnlogic.model import RNNLogic
 
     model = RNNLogic.load(run)
@@ -35,18 +24,18 @@ def load_model(
         print_note(unfinished(model, run))
     for line in model.decisions.notes:
         print_note(line)
-    if graph is not None:
-        preliminary, model = model.preliminary, model.on(load_named(graph))
+    if basis.graph is not None:
+        preliminary, model = model.preliminary, model.on(load_named(basis.graph))
         model.preliminary = preliminary
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:
             print_note(line)
-    if less is not None:
-        model = model.without_facts(facts_of_file(less))
-    if more is not None:
-        model = model.with_facts(facts_of_file(more))
-    model = model if constraints is None else model.with_constraints(constraints)
-    return _showing(model, labels, ids)
+    if changes.less is not None:
+        model = model.without_facts(facts_of_file(changes.less))
+    if changes.more is not None:
+        model = model.with_facts(facts_of_file(changes.more))
+    model = model if basis.constraints is None else model.with_constraints(basis.constraints)
+    return _showing(model, basis.labels, basis.ids)
 
 
 def facts_of_file(path: Path) -> list[tuple[str, str, str]]:

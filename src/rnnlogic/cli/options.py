@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, signature
@@ -56,6 +56,11 @@ MaxMinutes = Annotated[
         min=0,
     ),
 ]
+DataArgument = Annotated[str, typer.Argument(metavar="DATASET", help="Dataset name, folder or file.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
+]
+ThreadsOption = Annotated[int | None, typer.Option(help="Threads (default: all cores).", min=1)]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -112,10 +117,27 @@ ConstraintsOption = Annotated[
 ]
 AllowOption = Annotated[bool, typer.Option("--allow-violations", help="Keep answers that break constraints.")]
 
+WithFacts = Annotated[
+    Path | None,
+    typer.Option("--with", metavar="FILE", help="Facts that are known besides, for this command."),
+]
+WithoutFacts = Annotated[
+    Path | None,
+    typer.Option("--without", metavar="FILE", help="Facts that are taken away, for this command."),
+]
+MissingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--missing",
+        metavar="N|SHARE",
+        help="How many facts are missing: a number, or a share such as 5%. Default: an estimate.",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a dataset: the options that `reads_data` gives to a command."""
+    """How to read a dataset."""
 
     columns: Annotated[
         str | None,
@@ -168,29 +190,79 @@ class Reading:
 NO_READING = Reading()
 
 
-def reads_data(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameter `reading` is made of one option for each field of `Reading`."""
-    hints = get_type_hints(Reading, include_extras=True)
-    options = [
-        Parameter(one.name, Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
-        for one in fields(Reading)
-    ]
-    names = [option.name for option in options]
+@dataclass(frozen=True)
+class Basis:
+    """What a model answers from, and how it shows names."""
+
+    evidence: EvidenceOption = EvidenceChoice.everything
+    graph: GraphOption = None
+    labels: LabelsOption = None
+    ids: IdsOption = False
+    constraints: ConstraintsOption = None
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Facts that are known besides or taken away, for this command."""
+
+    more: WithFacts = None
+    less: WithoutFacts = None
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Which proposals are shown, and how."""
+
+    missing: MissingOption = None
+    allow_violations: AllowOption = False
+    excel_safe: ExcelSafe = False
+
+
+@dataclass(frozen=True)
+class Running:
+    """Where a command runs, and how long it may take."""
+
+    max_minutes: MaxMinutes = None
+    cluster: ClusterOption = None
+
+
+def grouped(command: Callable[..., None]) -> Callable[..., None]:
+    """A command whose parameters of a dataclass are made of one option for each of its fields.
+
+    A default of the parameter gives the defaults of its options.
+    """
+    plain = signature(command, eval_str=True)
+    shown: list[Parameter] = []
+    groups: dict[str, Any] = {}
+    for one in plain.parameters.values():
+        if is_dataclass(one.annotation):
+            groups[one.name] = one.annotation
+            shown += _options_of(one)
+        else:
+            shown.append(one.replace(kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
     def with_options(*args: Any, **told: Any) -> None:
-        command(*args, reading=Reading(**{name: told.pop(name) for name in names}), **told)
+        made = {
+            name: group(**{field.name: told.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        command(*args, **made, **told)
 
-    plain = signature(command, eval_str=True)
-    shown: list[Parameter] = []
-    for one in plain.parameters.values():
-        if one.name == "reading":
-            shown += options
-        else:
-            shown.append(one.replace(kind=Parameter.KEYWORD_ONLY))
     with_options.__signature__ = plain.replace(parameters=shown)  # type: ignore[attr-defined]
     with_options.__annotations__ = {one.name: one.annotation for one in shown}
     return with_options
+
+
+def _options_of(group: Parameter) -> list[Parameter]:
+    """One parameter for each field of a group."""
+    hints = get_type_hints(group.annotation, include_extras=True)
+    made = []
+    for one in fields(group.annotation):
+        default = one.default if group.default is Parameter.empty else getattr(group.default, one.name)
+        default = Parameter.empty if default is MISSING else default
+        made.append(Parameter(one.name, Parameter.KEYWORD_ONLY, default=default, annotation=hints[one.name]))
+    return made
 
 
 def load_named(
@@ -231,21 +303,3 @@ def print_notes(dataset: Dataset, *, err: bool = False) -> None:
 def print_cut(stage: str, what: str) -> None:
     """Print what a stage left out for want of time."""
     print_note(f"time is up: {stage}: {what}")
-
-
-WithFacts = Annotated[
-    Path | None,
-    typer.Option("--with", metavar="FILE", help="Facts that are known besides, for this command."),
-]
-WithoutFacts = Annotated[
-    Path | None,
-    typer.Option("--without", metavar="FILE", help="Facts that are taken away, for this command."),
-]
-MissingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--missing",
-        metavar="N|SHARE",
-        help="How many facts are missing: a number, or a share such as 5%. Default: an estimate.",
-    ),
-]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from typer.core import TyperGroup
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli import export
 from rnnlogic.cli.models import load_model, preliminary_mark
-from rnnlogic.cli.options import AsJson, IdsOption, RelationOption, RunFolder
+from rnnlogic.cli.options import AsJson, Basis, IdsOption, RelationOption, RunFolder, grouped
 from rnnlogic.cli.output import echo, print_json, print_note, print_table, terminal_width
 
 if TYPE_CHECKING:
@@ -67,22 +67,30 @@ class SortChoice(StrEnum):
     support = "support"
 
 
-@app.command("show", epilog=f"Example: {EXAMPLE}")
-def show(
-    run: RunFolder,
-    relation: RelationOption = None,
-    top: Annotated[int, typer.Option("--top", help="Rules shown of each relation.", min=1)] = 10,
-    sort: Annotated[SortChoice, typer.Option("--sort", help="Which rules come first.")] = SortChoice.use,
+@dataclass(frozen=True)
+class Narrowed:
+    """Which rules are shown."""
+
+    relation: RelationOption = None
+    top: Annotated[int, typer.Option("--top", help="Rules shown of each relation.", min=1)] = 10
+    sort: Annotated[SortChoice, typer.Option("--sort", help="Which rules come first.")] = SortChoice.use
     min_confidence: Annotated[
         float, typer.Option("--min-confidence", help="Only rules of at least this confidence.", min=0, max=1)
-    ] = 0.0,
+    ] = 0.0
     min_support: Annotated[
         int, typer.Option("--min-support", help="Only rules of at least this support.", min=0)
-    ] = 0,
+    ] = 0
     max_length: Annotated[
         int | None, typer.Option("--max-length", help="Only rules with at most this many body atoms.", min=0)
-    ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="All rules instead of the top ones.")] = False,
+    ] = None
+    everything: Annotated[bool, typer.Option("--all", help="All rules instead of the top ones.")] = False
+
+
+@app.command("show", epilog=f"Example: {EXAMPLE}")
+@grouped
+def show(
+    run: RunFolder,
+    narrowed: Narrowed,
     ids: IdsOption = False,
     statistics: Annotated[
         bool, typer.Option("--statistics", help="A table with exact figures and an example for each rule.")
@@ -113,10 +121,10 @@ def show(
     if frontier is not None:
         _plot_frontier(run, frontier, as_json)
         return
-    model = load_model(run, ids=ids)
-    choice = Choice(
-        None if everything else top, sort.value, min_confidence, min_support, max_length, use=True
-    )
+    model = load_model(run, Basis(ids=ids))
+    limits = narrowed.min_confidence, narrowed.min_support, narrowed.max_length
+    top, relation = None if narrowed.everything else narrowed.top, narrowed.relation
+    choice = Choice(top, narrowed.sort.value, *limits, use=True)
     with StageProgress() as progress:
         found = model.rules(relation, **asdict(choice), progress=Later(progress))
         same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)
