@@ -99,7 +99,8 @@ def test_ranks_by_reach_equal_the_twin_and_dense_ranks(seed):
     is_known = rng.random((queries, entities)) < 0.3
     rows, known = np.nonzero(is_known)
     known_ptr = np.searchsorted(rows, np.arange(queries + 1))
-    asked = ptr, entity, values, question, answers, known_ptr, known.astype(np.int32), entities
+    told = kernels.Reached(ptr, entity, values), kernels.Known(known_ptr, known.astype(np.int32))
+    asked = told[0], question, answers, told[1], entities
     found, twin = kernels.rank_candidates(*asked), reference.rank_candidates(*asked)
     dense = rank_answers(scores[question], answers, (rows, known))
     for one, other, third in zip(found, twin, (dense.better, dense.tied, dense.candidates), strict=True):

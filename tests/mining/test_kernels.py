@@ -29,11 +29,10 @@ def test_bodies_between(seed, facts, max_length, back, fanout, most):
     edges = edges_by_entity(graph)
     distance, queue = np.full(15, -1, np.int64), np.empty(15, np.int64)
     for head, relation, tail in triples[:3].tolist():
-        limits = (max_length, back, fanout, most, 7, seed)
-        buffers = (distance, queue)
-        fact = (head, relation, tail, graph.inverse(relation))
-        found = kernels.bodies_between(edges, *fact, *limits, *buffers)
-        np.testing.assert_array_equal(found, reference.bodies_between(edges, *fact, *limits, *buffers))
+        limits = kernels.Limits(max_length, back, fanout, most, 7)
+        fact = kernels.Fact(head, relation, tail, graph.inverse(relation))
+        told = edges, fact, limits, seed, distance, queue
+        np.testing.assert_array_equal(kernels.bodies_between(*told), reference.bodies_between(*told))
         assert (distance == -1).all()
 
 
@@ -43,10 +42,10 @@ def test_bodies_between_are_compared_where_they_are_many_and_sampled():
     triples = np.stack([rng.integers(size, size=150) for size in (15, 3, 15)], axis=1)
     graph = Graph.from_triples(triples, 15, 3)
     edges, (head, relation, tail) = edges_by_entity(graph), triples[0].tolist()
-    fact = (head, relation, tail, graph.inverse(relation))
+    fact = kernels.Fact(head, relation, tail, graph.inverse(relation))
 
     def keys(fanout: int, seed: int):
-        return reference.bodies_between(edges, *fact, 4, 1, fanout, 5000, 7, seed, None, None)
+        return reference.bodies_between(edges, fact, kernels.Limits(4, 1, fanout, 5000, 7), seed, None, None)
 
     assert len(keys(30, 0)) == 5000
     assert np.array_equal(keys(30, 0), keys(30, 1))
@@ -78,10 +77,9 @@ def test_add_matches(case):
             sums = np.zeros((2, len(rule_head)), np.int64)
             pairs = np.full((len(rule_head), 2, 2), -1, np.int32)
             marks = np.zeros(ENTITIES, np.bool_)
-            heads = part.queries.astype(np.int32)
-            module.add_matches(
-                case.graph.arrays, heads, part.entity, part.ptr, rule_ptr, rule_head, marks, *sums, pairs
-            )
+            reached = kernels.Reached(part.queries.astype(np.int32), part.entity, part.ptr)
+            of_bodies = kernels.HeadsOfBodies(rule_ptr, rule_head)
+            module.add_matches(case.graph.arrays, reached, of_bodies, marks, kernels.Matches(*sums, pairs))
             assert not marks.any()
             results.append((sums, pairs))
         np.testing.assert_array_equal(results[0][0], results[1][0])

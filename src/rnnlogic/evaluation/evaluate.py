@@ -20,7 +20,7 @@ from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.evaluation.kernels import rank_candidates
+from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import (
     NegativeSampler,
@@ -281,9 +281,8 @@ def _rank_chunk(shared: _Shared, queries: NDArray[np.int32]) -> _Ranked:
         ptr, entity, values, cuts = _reached(shared, heads[is_new], relations[is_new], question)
         known_ptr = np.searchsorted(rows, np.arange(len(heads) + 1))
         size = shared.graph.num_entities
-        known_ids = known.astype(np.int32, copy=False)
-        reached = ptr, entity, values
-        return Ranks(*rank_candidates(*reached, question, answers, known_ptr, known_ids, size)), cuts
+        reached, others = Reached(ptr, entity, values), Known(known_ptr, known.astype(np.int32, copy=False))
+        return Ranks(*rank_candidates(reached, question, answers, others, size)), cuts
     scores = shared.scorer.score(shared.graph, heads[is_new], relations[is_new])  # [questions, E]
     expected_shape = (int(is_new.sum()), shared.graph.num_entities)
     if scores.shape != expected_shape:

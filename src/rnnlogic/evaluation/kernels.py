@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
+
+
+class Reached(NamedTuple):
+    """What questions reach: question q reaches entity[ptr[q] : ptr[q + 1]] with their values."""
+
+    ptr: NDArray[np.int64]
+    entity: NDArray[np.int32]
+    values: NDArray[np.float64]
+
+
+class Known(NamedTuple):
+    """Known answers, ascending in ids[ptr[i] : ptr[i + 1]] for answer i."""
+
+    ptr: NDArray[np.int64]
+    ids: NDArray[np.int32]
 
 
 @compiled
@@ -23,21 +40,18 @@ def is_among(ascending: NDArray[np.int32], first: int, last: int, value: int) ->
 
 @compiled
 def rank_candidates(
-    ptr: NDArray[np.int64],
-    entity: NDArray[np.int32],
-    values: NDArray[np.float64],
+    reached: Reached,
     question: NDArray[np.int64],
     answers: NDArray[np.int32],
-    known_ptr: NDArray[np.int64],
-    known: NDArray[np.int32],
+    known: Known,
     num_entities: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Better, tied and all candidates of each answer [n], as `Ranks` has them.
 
-    Answer i belongs to question[i], which reaches entity[ptr[q] : ptr[q + 1]] with their values. Of its known
-    answers, ascending in known[known_ptr[i] : known_ptr[i + 1]], all but the answer itself are left out.
-    Entities that are not reached have the score -inf.
+    Answer i belongs to question[i]. Of its known answers all but the answer itself are left out. Entities
+    that are not reached have the score -inf.
     """
+    ptr, entity, values = reached
     better, tied = np.zeros(len(answers), np.int64), np.zeros(len(answers), np.int64)
     candidates = np.zeros(len(answers), np.int64)
     for i in range(len(answers)):
@@ -46,13 +60,13 @@ def rank_candidates(
         for c in range(first, last):
             if entity[c] == answers[i]:
                 score = values[c]
-        others = known_ptr[i + 1] - known_ptr[i]
-        others -= is_among(known, known_ptr[i], known_ptr[i + 1], answers[i])
+        others = known.ptr[i + 1] - known.ptr[i]
+        others -= is_among(known.ids, known.ptr[i], known.ptr[i + 1], answers[i])
         reached_others = 0
         for c in range(first, last):
             if values[c] < score:
                 continue
-            if entity[c] != answers[i] and is_among(known, known_ptr[i], known_ptr[i + 1], entity[c]):
+            if entity[c] != answers[i] and is_among(known.ids, known.ptr[i], known.ptr[i + 1], entity[c]):
                 reached_others += 1
             else:
                 better[i] += values[c] > score

@@ -17,7 +17,7 @@ from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.evaluation.evaluate import KnownAnswers, both_sides
-from rnnlogic.evaluation.kernels import rank_candidates
+from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.features.ground import Grounder
@@ -103,12 +103,12 @@ def _ranked(shared: _Shared, asked: Queries, learned: NDArray[np.float64]) -> ND
             scores.append(_scores(valued, psi, is_reached))
     rows, known = shared.known.pairs(*np.ascontiguousarray(asked[:, :2].T))
     ptr = np.searchsorted(rows, np.arange(len(asked) + 1)).astype(np.int64)
-    answers, others = np.ascontiguousarray(asked[:, 2]), known.astype(np.int32, copy=False)
+    answers, others = np.ascontiguousarray(asked[:, 2]), Known(ptr, known.astype(np.int32, copy=False))
     told, size = question.astype(np.int64), grounder.graph.num_entities
     ranks = []
     for parts in found:
-        starts, entity, value = _in_order(parts, len(heads))
-        ranks.append(Ranks(*rank_candidates(starts, entity, value, told, answers, ptr, others, size)))
+        reached = Reached(*_in_order(parts, len(heads)))
+        ranks.append(Ranks(*rank_candidates(reached, told, answers, others, size)))
     return np.stack([query_metrics(one)["mrr"] for one in ranks])
 
 

@@ -23,6 +23,48 @@ class EntityEdges(NamedTuple):
     tail: NDArray[np.int32]  # [2F]
 
 
+class Fact(NamedTuple):
+    """A fact whose ends are joined, and the inverse of its relation."""
+
+    head: int
+    relation: int
+    tail: int
+    inverse: int
+
+
+class Limits(NamedTuple):
+    """How far a search goes: see `bodies_between`."""
+
+    max_length: int
+    back: int  # steps from the tail up to which distances to it are known
+    fanout: int  # edges followed at an entity
+    most: int  # walks
+    radix: int  # of the keys
+
+
+class Reached(NamedTuple):
+    """What bodies reach: body k reaches entity[ptr[i] : ptr[i + 1]] from head q with i = k * heads + q."""
+
+    heads: NDArray[np.int32]  # [q]
+    entity: NDArray[np.int32]  # [n]
+    ptr: NDArray[np.int64]  # [k*q+1]
+
+
+class HeadsOfBodies(NamedTuple):
+    """The rules with each body: those with body k are ptr[k] : ptr[k + 1]."""
+
+    ptr: NDArray[np.int64]  # [k+1]
+    head: NDArray[np.int32]  # [rules]
+
+
+class Matches(NamedTuple):
+    """What is counted for each rule."""
+
+    support: NDArray[np.int64]  # [rules] pairs that are facts of the head
+    pca: NDArray[np.int64]  # [rules] pairs whose first entity has such a fact
+    pairs: NDArray[np.int32]  # [rules, examples, 2] the first supporting pairs
+
+
 @compiled
 def _random_below(state: NDArray[np.uint64], bound: int) -> int:
     """A number in 0..bound-1 from a xorshift state of one word."""
@@ -63,26 +105,21 @@ def _mark_distances(edges: EntityEdges, tail: int, depth: int, fanout: int, dist
 @compiled
 def bodies_between(
     edges: EntityEdges,
-    head: int,
-    relation: int,
-    tail: int,
-    inverse: int,
-    max_length: int,
-    back: int,
-    fanout: int,
-    most: int,
-    radix: int,
+    fact: Fact,
+    limits: Limits,
     seed: int,
     distance: Any,
     queue: Any,
 ) -> NDArray[np.int64]:
-    """Keys of the walks of length 1..max_length from head to tail that do not use the fact itself.
+    """Keys of the walks of length 1..max_length between the ends of a fact that do not use it.
 
     A body r1..rl has the key sum((ri + 1) * radix ** (i - 1)). The search is depth first and prunes by the
     distance to the tail, known up to `back` steps. At an entity with more than `fanout` edges it follows that
     many random ones. It returns at most `most` walks; several may have the same body. `distance` [E] is -1
     everywhere, and is left so; `queue` [E] is a buffer.
     """
+    head, relation, tail, inverse = fact
+    max_length, back, fanout, most, radix = limits
     found = np.empty(256, np.int64)
     size = 0
     state = np.array([np.uint64(seed * 2 + 1)], np.uint64)
@@ -161,40 +198,35 @@ def count_hits(
 @compiled
 def add_matches(
     graph: GraphArrays,
-    heads: NDArray[np.int32],
-    entity: NDArray[np.int32],
-    ptr: NDArray[np.int64],
-    rule_ptr: NDArray[np.int64],
-    rule_head: NDArray[np.int32],
+    reached: Reached,
+    rules: HeadsOfBodies,
     is_reached: NDArray[np.bool_],
-    support: NDArray[np.int64],
-    pca: NDArray[np.int64],
-    pairs: NDArray[np.int32],
+    found: Matches,
 ) -> None:
-    """Compare what grounded bodies reach from `heads` with the facts of the rules that have these bodies.
+    """Compare what grounded bodies reach with the facts of the rules that have these bodies; adds to `found`.
 
-    The rules with body k are rule_ptr[k] : rule_ptr[k + 1]. Adds to support [rules] the pairs that are facts
-    of rule_head, and to pca [rules] the pairs whose first entity has such a fact. The first supporting pairs
-    are kept in pairs [rules, examples, 2]. `is_reached` [E] is all false, and is left so.
+    `is_reached` [E] is all false, and is left so.
     """
+    heads, entity, ptr = reached
+    support, pca, pairs = found
     queries = len(heads)
     for q in range(queries):
-        for k in range(len(rule_ptr) - 1):
-            reached = entity[ptr[k * queries + q] : ptr[k * queries + q + 1]]
-            if len(reached) == 0:
+        for k in range(len(rules.ptr) - 1):
+            ends = entity[ptr[k * queries + q] : ptr[k * queries + q + 1]]
+            if len(ends) == 0:
                 continue
-            is_reached[reached] = True
-            for rule in range(rule_ptr[k], rule_ptr[k + 1]):
-                first, last = edges_of(graph, rule_head[rule], heads[q])
+            is_reached[ends] = True
+            for rule in range(rules.ptr[k], rules.ptr[k + 1]):
+                first, last = edges_of(graph, rules.head[rule], heads[q])
                 if first < last:
-                    pca[rule] += len(reached)
+                    pca[rule] += len(ends)
                 for edge in range(first, last):
                     if is_reached[graph.tails[edge]]:
                         if support[rule] < pairs.shape[1]:
                             pairs[rule, support[rule], 0] = heads[q]
                             pairs[rule, support[rule], 1] = graph.tails[edge]
                         support[rule] += 1
-            is_reached[reached] = False
+            is_reached[ends] = False
 
 
 @compiled

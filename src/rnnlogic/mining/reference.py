@@ -11,27 +11,22 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.features.chains.reference import tails_of
-from rnnlogic.mining.kernels import EntityEdges
+from rnnlogic.mining.kernels import EntityEdges, Fact, HeadsOfBodies, Limits, Matches, Reached
 
 WORD = (1 << 64) - 1
 
 
 def bodies_between(
     edges: EntityEdges,
-    head: int,
-    relation: int,
-    tail: int,
-    inverse: int,
-    max_length: int,
-    back: int,
-    fanout: int,
-    most: int,
-    radix: int,
+    fact: Fact,
+    limits: Limits,
     seed: int,
     distance: Any,  # noqa: ARG001 - the kernel's buffers
     queue: Any,  # noqa: ARG001
 ) -> NDArray[np.int64]:
-    """Keys of the walks of length 1..max_length from head to tail that do not use the fact itself."""
+    """Keys of the walks of length 1..max_length between the ends of a fact that do not use it."""
+    head, relation, tail, inverse = fact
+    max_length, back, fanout, most, radix = limits
     steps_to_tail = _distances(edges, tail, back, fanout)
     random_below = _xorshift(2 * seed + 1)
     own_fact = {(head, relation, tail), (tail, inverse, head)}
@@ -112,24 +107,20 @@ def count_hits(
 
 def add_matches(
     graph: GraphArrays,
-    heads: NDArray[np.int32],
-    entity: NDArray[np.int32],
-    ptr: NDArray[np.int64],
-    rule_ptr: NDArray[np.int64],
-    rule_head: NDArray[np.int32],
+    reached: Reached,
+    rules: HeadsOfBodies,
     is_reached: NDArray[np.bool_],  # noqa: ARG001 - the kernel's marks
-    support: NDArray[np.int64],
-    pca: NDArray[np.int64],
-    pairs: NDArray[np.int32],
+    found: Matches,
 ) -> None:
-    """Compare what grounded bodies reach from `heads` with the facts of the rules that have these bodies."""
+    """Compare what grounded bodies reach with the facts of the rules that have these bodies."""
+    (heads, entity, ptr), (support, pca, pairs) = reached, found
     for body, query, positions in _cells(ptr, len(heads)):
-        head, reached = int(heads[query]), {int(entity[i]) for i in positions}
-        for rule in range(rule_ptr[body], rule_ptr[body + 1]):
-            known = tails_of(graph, int(rule_head[rule]), head)
-            pca[rule] += len(reached) if known else 0
+        head, ends = int(heads[query]), {int(entity[i]) for i in positions}
+        for rule in range(rules.ptr[body], rules.ptr[body + 1]):
+            known = tails_of(graph, int(rules.head[rule]), head)
+            pca[rule] += len(ends) if known else 0
             for tail in known:
-                if tail in reached:
+                if tail in ends:
                     pairs[rule, support[rule] : support[rule] + 1] = head, tail
                     support[rule] += 1
 

@@ -11,7 +11,7 @@ from rnnlogic.base.budget import PLAIN_WORK, Work, check_time, passes
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.data.graph import Graph
-from rnnlogic.mining.kernels import EntityEdges, bodies_between
+from rnnlogic.mining.kernels import EntityEdges, Fact, Limits, bodies_between
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
@@ -136,13 +136,13 @@ def _search(shared: _Search, unit: tuple[int, int, int]) -> _Bodies:
     distance = np.full(graph.num_entities, -1, np.int64)
     queue = np.empty(graph.num_entities, np.int64)
     back = max(1, (max_length - 1) // 2)
+    limits = Limits(max_length, back, settings.fanout, settings.walks_per_fact, radix)
     keys: list[NDArray[np.int64]] = []
     for i in np.searchsorted(picked, np.sort(luck[start:end])).tolist():
         if start:
             check_time()
-        ends = int(heads[picked[i]]), relation, int(tails[picked[i]]), inverse
-        limits = max_length, back, settings.fanout, settings.walks_per_fact, radix
-        keys.append(np.unique(bodies_between(shared.edges, *ends, *limits, seeds[i], distance, queue)))
+        fact = Fact(int(heads[picked[i]]), relation, int(tails[picked[i]]), inverse)
+        keys.append(np.unique(bodies_between(shared.edges, fact, limits, seeds[i], distance, queue)))
     bodies, joined = np.unique(np.concatenate(keys or [np.empty(0, np.int64)]), return_counts=True)
     return bodies, joined
 

@@ -27,7 +27,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.features.chains.paths import Path, paths
 from rnnlogic.features.ground import Grounder, Grounding
-from rnnlogic.mining.kernels import add_matches
+from rnnlogic.mining.kernels import HeadsOfBodies, Matches, Reached, add_matches
 from rnnlogic.rules.rule import Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -101,18 +101,12 @@ def amie_statistics(
         own = slice(ends[0], ends[-1])
         joined = np.diff(part.ptr).reshape(len(part.rules), -1).sum(axis=1)
         predictions[own] += np.repeat(joined, np.diff(ends))
-        add_matches(
-            graph.arrays,
-            entities[part.queries].astype(np.int32),
-            part.entity,
-            part.ptr,
-            ends - ends[0],
-            heads[own],
-            is_reached,
-            support[own],
-            pca[own],
-            pairs[own],
+        reached = Reached(entities[part.queries].astype(np.int32), part.entity, part.ptr)
+        of_bodies, found = (
+            HeadsOfBodies(ends - ends[0], heads[own]),
+            Matches(support[own], pca[own], pairs[own]),
         )
+        add_matches(graph.arrays, reached, of_bodies, is_reached, found)
         done += len(part.queries)
         tick(min(done, total), total)
     tick(total, total)  # starts that lead nowhere were not looked at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,25 @@ from rnnlogic.base.compiled import compiled, inlined
 
 BLOCK = 128  # dimensions worked on at a time: the turned heads of a thousand rules stay in the cache
 ZERO = np.float32(0)
+
+
+class Vectors(NamedTuple):
+    """An embedding and the turns of its rules."""
+
+    entity: NDArray[np.float32]  # [E, 2D]
+    cosine: NDArray[np.float32]  # [turns, D]
+    sine: NDArray[np.float32]  # [turns, D]
+
+
+class Results(NamedTuple):
+    """What turns lead to; `order` takes the queries by head, as those of one have much in common."""
+
+    heads: NDArray[np.int32]  # [q]
+    order: NDArray[np.int64]  # [q]
+    query_ptr: NDArray[np.int64]  # [q+1] candidates of query q: query_ptr[q]:query_ptr[q+1]
+    candidate: NDArray[np.int32]  # [c] entity
+    candidate_ptr: NDArray[np.int64]  # [c+1] turns of candidate c: candidate_ptr[c]:candidate_ptr[c+1]
+    turn: NDArray[np.int32]  # [n]
 
 
 @inlined
@@ -39,25 +58,14 @@ def _squares(real: Any, imaginary: Any, to_real: Any, to_imaginary: Any) -> Any:
 
 
 @compiled
-def path_distances(
-    entity: NDArray[np.float32],
-    cosine: NDArray[np.float32],
-    sine: NDArray[np.float32],
-    euclidean: bool,
-    heads: NDArray[np.int32],
-    order: NDArray[np.int64],
-    query_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    candidate_ptr: NDArray[np.int64],
-    turn: NDArray[np.int32],
-) -> NDArray[np.float32]:
+def path_distances(vectors: Vectors, results: Results, euclidean: bool) -> NDArray[np.float32]:
     """Distance [n] between the head, turned, and the candidate, for every turn that leads to a candidate.
 
-    Embeddings are entity [E, 2D] and turns cosine, sine [k, D]. Query q has the candidates query_ptr[q] to
-    query_ptr[q+1] - 1, candidate c the turns candidate_ptr[c] to candidate_ptr[c+1] - 1 of turn [n]. `order`
-    takes the queries by head: whatever those of one head have in common is computed once. The distance is
-    the sum of moduli, or the Euclidean one.
+    Whatever queries of one head have in common is computed once. The distance is the sum of moduli, or the
+    Euclidean one.
     """
+    entity, cosine, sine = vectors
+    heads, order, query_ptr, candidate, candidate_ptr, turn = results
     distance = np.empty(len(turn), np.float32)
     row_of = np.full(len(entity), -1, np.int32)
     start = 0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.features.table import Candidates
-from rnnlogic.predictors.paths.kernels import path_distances
+from rnnlogic.predictors.paths.kernels import Results, Vectors, path_distances
 from rnnlogic.rules.ruleset import RuleSet
 
 Distance = Literal["modulus", "euclidean"]  # sum of the moduli, or root of the sum of their squares
@@ -48,11 +48,8 @@ class PathModel:
 
     def phi(self, turns: Turns, candidates: Candidates) -> NDArray[np.float32]:
         """phi [n] of the paths of each rule to each candidate."""
-        phi = path_distances(
-            self.embedding.entity,
-            turns.cosine,
-            turns.sine,
-            self.distance == "euclidean",
+        vectors = Vectors(self.embedding.entity, turns.cosine, turns.sine)
+        results = Results(
             candidates.heads,
             np.argsort(candidates.heads, kind="stable"),
             candidates.query_ptr,
@@ -60,6 +57,7 @@ class PathModel:
             candidates.candidate_ptr,
             turns.of_rule[candidates.rule],
         )
+        phi = path_distances(vectors, results, self.distance == "euclidean")
         phi -= np.float32(self.delta)
         phi /= np.float32(self.temperature)
         with np.errstate(over="ignore"):  # infinity becomes 0

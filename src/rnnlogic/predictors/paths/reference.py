@@ -5,20 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.predictors.paths.kernels import Results, Vectors
 
-def path_distances(
-    entity: NDArray[np.float32],
-    cosine: NDArray[np.float32],
-    sine: NDArray[np.float32],
-    euclidean: bool,
-    heads: NDArray[np.int32],
-    order: NDArray[np.int64],
-    query_ptr: NDArray[np.int64],
-    candidate: NDArray[np.int32],
-    candidate_ptr: NDArray[np.int64],
-    turn: NDArray[np.int32],
-) -> NDArray[np.float32]:
+
+def path_distances(vectors: Vectors, results: Results, euclidean: bool) -> NDArray[np.float32]:
     """Distance [n] between the head, turned, and the candidate, for every turn that leads to a candidate."""
+    entity, cosine, sine = vectors
+    heads, order, query_ptr, candidate, candidate_ptr, turn = results
     dim = cosine.shape[1]
     point = entity[:, :dim].astype(complex) + 1j * entity[:, dim:]  # [E, D]
     distance = np.empty(len(turn), np.float32)
