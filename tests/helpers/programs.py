@@ -4,6 +4,7 @@ A new process takes seconds to load torch and compiled kernels, and the pages sh
 """
 
 import os
+import re
 import runpy
 import shlex
 import subprocess
@@ -17,6 +18,7 @@ from unittest import mock
 from rnnlogic.cli import main
 
 SHELL = set("|&;<>$`*~(){}\\")
+QUOTED = re.compile(r"'[^']*'")
 
 Done = tuple[int, str, str]  # exit code, output, errors
 
@@ -38,15 +40,30 @@ def run_script(script: Path, folder: Path) -> Done:
 
 
 def run_line(line: str, folder: Path) -> Done:
-    """Run a line of the shell."""
-    if line.startswith("rnnlogic ") and not SHELL & set(line):
-        with mock.patch.object(sys, "argv", shlex.split(line)):
-            return called(main, folder)
+    """Run a line of the shell; our program at its beginning runs in this process, others get its output."""
+    own, pipe, rest = line.partition(" | ")
+    own, to_file, name = own.partition(" > ")
+    if not own.startswith("rnnlogic ") or SHELL & set(QUOTED.sub("", own)) or (to_file and not name.endswith(" 2>&1")):
+        return in_shell(line, folder)
+    with mock.patch.object(sys, "argv", shlex.split(own)):
+        status, out, err = called(main, folder)
+    if to_file:
+        (folder / name.removesuffix(" 2>&1")).write_text(err + out, encoding="utf-8")
+        out, err = "", ""
+    if not pipe:
+        return status, out, err
+    status, out, more = in_shell(rest, folder, out)
+    return status, out, err + more
+
+
+def in_shell(line: str, folder: Path, given: str = "") -> Done:
+    """Run a line in a shell of its own."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     done = subprocess.run(
         ["bash", "-c", line],
         cwd=folder,
         env=os.environ | {"PATH": path},
+        input=given,
         capture_output=True,
         text=True,
         check=False,
