@@ -14,7 +14,8 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.explain.explain import Contribution, Explanation, explain, labelled_facts
+from rnnlogic.explain.explain import Basis, Contribution, Explanation, explain_on, labelled_facts
+from rnnlogic.explain.ideas import Question
 from rnnlogic.fit.compact.compact import compact_paths, compacted
 from rnnlogic.fit.compact.levels import level_at, model_at
 from rnnlogic.fit.compact.teacher import teacher_of
@@ -143,7 +144,8 @@ def case_study(folder: Path, progress: Progress) -> dict[str, dict[str, Any]]:
         facts, first = test[test[:, 1] == relation][:CASE_FACTS].tolist(), 0
         rules: dict[str, Explained] = {}
         for head, _, tail in facts:
-            explanation = explain(graphs[0], vocab, predictor, head, relation, tail, graphs[1], 1)
+            basis = Basis(graphs[0], vocab, predictor, graphs[1])
+            explanation = explain_on(basis, Question(head, relation, tail), 1)
             first += explanation.filtered_rank.mean == 1
             for one in explanation.contributions:
                 rules.setdefault(one.rule, Explained(one.rule, one.weight)).add(explanation, one)

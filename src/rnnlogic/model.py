@@ -29,7 +29,7 @@ from rnnlogic.data.templates import Templates, templated
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
-from rnnlogic.explain.answers import Answer, Known, best_answers
+from rnnlogic.explain.answers import Answer, Known, Wanted, best_answers
 from rnnlogic.explain.explain import DETAILED, Basis, Comparison, Explanation, compare_on, explain_on
 from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
@@ -200,7 +200,7 @@ class RNNLogic(Arguments):
         graph, level = self.graph(facts), self.level(facts, missing=missing)
         rejected = self._reviewer.rejected_answers(vocab)
         limits = k, known, rejected, self._limits(facts, allow_violations)
-        return best_answers(graph, vocab, self.scorer, level, heads, relations, *limits)
+        return best_answers(graph, vocab, self.scorer, level, heads, relations, Wanted(*limits))
 
     # fmt: off
     @overload

@@ -101,7 +101,13 @@ def test_adam(width, number, seed):
     updates, rows = rng.integers(0, 50, 9).astype(np.int32), rng.permutation(9)[:number].astype(np.int32)
     starts = np.cumsum([0, *rng.integers(1, 4, number)])
     order, gradients = rng.permutation(starts[-1]), floats(rng, starts[-1], width)
-    assert_same("adam_rows", *table, updates, rows, starts, order, gradients, 0.1)
+    results = []
+    for module in (kernels, reference):
+        copies = kernels.Table(*(array.copy() for array in (*table, updates)))
+        module.adam_rows(copies, rows, starts, order, gradients, 0.1)
+        results.append(copies)
+    for ours, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=2e-5, atol=2e-6)
 
 
 def test_adagrad():

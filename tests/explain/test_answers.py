@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.answers import best_answers
+from rnnlogic.explain.answers import Wanted, best_answers
 from rnnlogic.model import RNNLogic
 from tests.helpers.calibration import probability, random_case, random_level
 from tests.helpers.family import fake_learn, family
@@ -27,7 +27,7 @@ def test_answers_by_hand(seed, known):
     graph, scorer = random_case(seed)
     level = random_level(seed, 2)
     heads, relations = np.array([3, 0, 5, 3, 1]), np.array([0, 3, 1, 2, 0])
-    found = best_answers(graph, VOCAB, scorer, level, heads, relations, 3, known)
+    found = best_answers(graph, VOCAB, scorer, level, heads, relations, Wanted(3, known))
     for head, relation, answers in zip(heads.tolist(), relations.tolist(), found, strict=True):
         row = scorer.score(graph, np.array([head], np.int32), np.array([relation], np.int32))[0]
         is_known = [graph.has(head, relation, e) for e in range(7)]
@@ -45,8 +45,8 @@ def test_answers_by_hand(seed, known):
 
 def test_no_answers():
     graph, scorer = random_case(1)  # no rules for relation 1
-    assert best_answers(graph, VOCAB, scorer, random_level(1, 2), [0, 3], 1, 3) == [[], []]
-    assert best_answers(graph, VOCAB, scorer, random_level(1, 2), [], [], 3) == []
+    assert best_answers(graph, VOCAB, scorer, random_level(1, 2), [0, 3], 1, Wanted(3)) == [[], []]
+    assert best_answers(graph, VOCAB, scorer, random_level(1, 2), [], [], Wanted(3)) == []
 
 
 @pytest.mark.parametrize("evidence", ["train", "train+valid"])

@@ -8,9 +8,9 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain import dependence
 from rnnlogic.explain.dependence import MOST_FACTS
-from rnnlogic.explain.explain import explain
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
+from tests.helpers.explained import explain
 from tests.helpers.questions import KINDS, VOCAB, questions
 
 NAMES = Vocab(("a", "b", "c", "d"), ("r", "s", "t"))

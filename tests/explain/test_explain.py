@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.explain.explain import Basis, Rank, explain, explain_on
+from rnnlogic.explain.explain import Basis, Rank, explain_on
 from rnnlogic.explain.ideas import Question
 from rnnlogic.features.ground import Grounder
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.parse import parse_rule
+from tests.helpers.explained import explain
 from tests.helpers.family import family, given_rules
 from tests.helpers.questions import ENTITIES, FEATURE, RELATIONS, VOCAB, questions
 from tests.helpers.walks import facts_of, paths

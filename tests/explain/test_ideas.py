@@ -8,7 +8,6 @@ from hypothesis import given
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import compare, explain
 from rnnlogic.explain.ideas import Family, Question, family_of, sentence
 from rnnlogic.explain.sentences import rule_sentence
 from rnnlogic.explain.walks import comes_back, facts_of, shown_paths
@@ -17,6 +16,7 @@ from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
+from tests.helpers.explained import compare, explain
 from tests.helpers.questions import KINDS, RELATIONS, VOCAB, questions, scorer_of
 from tests.helpers.walks import facts_of as facts_in
 from tests.helpers.walks import walks

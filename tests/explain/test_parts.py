@@ -7,7 +7,6 @@ import pytest
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import explain
 from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.parts import shares
 from rnnlogic.features.base import Query
@@ -18,6 +17,7 @@ from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.features import FEATURES, of_groups
 from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
+from tests.helpers.explained import explain
 
 ENTITIES, RELATIONS = 9, 2
 VOCAB = Vocab(tuple(f"e{i}" for i in range(ENTITIES)), tuple(f"r{i}" for i in range(RELATIONS)))

@@ -43,7 +43,8 @@ def run_line(line: str, folder: Path) -> Done:
     """Run a line of the shell; our program at its beginning runs in this process, others get its output."""
     own, pipe, rest = line.partition(" | ")
     own, to_file, name = own.partition(" > ")
-    if not own.startswith("rnnlogic ") or SHELL & set(QUOTED.sub("", own)) or (to_file and not name.endswith(" 2>&1")):
+    is_plain = own.startswith("rnnlogic ") and not SHELL & set(QUOTED.sub("", own))
+    if not is_plain or (to_file and not name.endswith(" 2>&1")):
         return in_shell(line, folder)
     with mock.patch.object(sys, "argv", shlex.split(own)):
         status, out, err = called(main, folder)

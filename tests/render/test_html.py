@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import compare, explain
 from rnnlogic.features.chains.paths import Path
 from rnnlogic.model import RNNLogic
 from rnnlogic.render.html import bdi
 from rnnlogic.render.svg import NAME, Strand, picture
 from rnnlogic.render.tables import Listed
+from tests.helpers.explained import compare, explain
 from tests.helpers.family import family, given_rules
 from tests.render.test_text import dense_case
 

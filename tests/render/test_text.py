@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import compare, explain
 from rnnlogic.explain.names import columns, printable, shortened, wrapped
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
+from tests.helpers.explained import compare, explain
 from tests.helpers.questions import KINDS, VOCAB, questions, scorer_of
 
 LONG = [

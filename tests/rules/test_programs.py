@@ -15,7 +15,7 @@ from rnnlogic.base.errors import RuleError
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.answers import best_answers
+from rnnlogic.explain.answers import Wanted, best_answers
 from rnnlogic.features.ground import Grounder
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.search import find_candidates
@@ -172,7 +172,8 @@ def test_a_ranking_by_chains_and_rules_with_constants(language, umls):
     scorer, level = RuleScorer(rules, weights, "log1p", threads=1), random_level(0, vocab.num_relations)
     table = RuleTable(rules, {"weight": weights.tolist()})
     for entity in sorted(heads)[:2]:
-        ours = best_answers(graph, vocab, scorer, level, [entity], [relation], vocab.num_entities, "keep")[0]
+        wanted = Wanted(vocab.num_entities, "keep")
+        ours = best_answers(graph, vocab, scorer, level, [entity], [relation], wanted)[0]
         assert len(ours) > 2
         query = RANKINGS[language](table, vocab, relation, "log1p", entity)
         theirs = ranking(language, query, FACTS[language.split("-")[0]](umls.train, vocab))
@@ -189,7 +190,8 @@ def test_the_weighted_sum_in_one_query_is_our_ranking(language, feature, umls, m
         weights = np.random.default_rng(1).normal(size=len(rules))
         scorer = RuleScorer(rules, weights, feature, threads=1)
         level = random_level(0, vocab.num_relations)  # it orders ours by probability, a query by score
-        ours = best_answers(graph, vocab, scorer, level, [entity], [relation], vocab.num_entities, "keep")[0]
+        wanted = Wanted(vocab.num_entities, "keep")
+        ours = best_answers(graph, vocab, scorer, level, [entity], [relation], wanted)[0]
         assert len(ours) > 20
         table = RuleTable(rules, {"weight": weights.tolist()})
         query = RANKINGS[language](table, vocab, relation, feature, entity)

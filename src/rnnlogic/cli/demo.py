@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.cli.fit import fit_run, stoppable
+from rnnlogic.cli.fit import Target, fit_run, stoppable
 from rnnlogic.cli.output import echo, print_pairs, print_table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def demo(
     _print_data(dataset)
     _print_title("2. Learning rules from the training facts")
     with stoppable("run `rnnlogic demo` to start again"):
-        model, _ = fit_run(dataset, _config(dataset, fast), FOLDER, restart=True)
+        model, _ = fit_run(dataset, _config(dataset, fast), Target(FOLDER, restart=True))
         _print_title("3. Test facts, which the learner has never seen")
         report = model.evaluate("test")
         _print_metrics(model, report)

@@ -138,7 +138,7 @@ def fit(
     if target.redo_damaged:
         print_redone(output)
     with stoppable("run the same command again to resume"), on_cluster(running.cluster):
-        learning = partial(fit_run, dataset, settings, output, budget, target.restart)
+        learning = partial(fit_run, dataset, settings, target, budget)
         model, was_finished = learning(given.embeddings, rules, False if given.no_generate else None)
     summary = _summary(model, output)
     if as_json:
@@ -150,9 +150,8 @@ def fit(
 def fit_run(
     dataset: Dataset,
     config: Config,
-    folder: Path,
+    target: Target,
     budget: Budget = UNLIMITED,
-    restart: bool = False,
     embeddings: list[Path] | None = None,
     rules: GivenRules | None = None,
     generate: bool | None = None,
@@ -161,6 +160,7 @@ def fit_run(
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
 
+    folder, restart = target.output, target.restart
     was_finished = not restart and Run.exists(folder) and Run.open(folder).finished
     if Run.exists(folder) and not was_finished and not restart:
         echo(f"resuming the fit in {folder}", err=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli.options import AsJson, ExcelSafe, RunFolder
+from rnnlogic.cli.options import AsJson, ExcelSafe, RunFolder, grouped
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
 
 if TYPE_CHECKING:
@@ -19,16 +20,35 @@ FACT = "HEAD RELATION TAIL"
 Three = tuple[str, str, str]
 
 
-def review(
-    run: RunFolder,
-    accept: Annotated[Three | None, typer.Option(metavar=FACT, help="This fact is true.")] = None,
-    reject: Annotated[Three | None, typer.Option(metavar=FACT, help="This fact is false.")] = None,
+@dataclass(frozen=True)
+class Decided:
+    """Decisions about facts, and who makes them."""
+
+    accept: Annotated[Three | None, typer.Option(metavar=FACT, help="This fact is true.")] = None
+    reject: Annotated[Three | None, typer.Option(metavar=FACT, help="This fact is false.")] = None
     other_reason: Annotated[
         Three | None, typer.Option(metavar=FACT, help="It is true, but not for the reason that was shown.")
-    ] = None,
-    unsure: Annotated[Three | None, typer.Option(metavar=FACT, help="Nobody can tell.")] = None,
-    comment: Annotated[str, typer.Option(help="Why.")] = "",
-    by: Annotated[str, typer.Option(metavar="NAME", help="Who decides; with --undo, whose decision.")] = "",
+    ] = None
+    unsure: Annotated[Three | None, typer.Option(metavar=FACT, help="Nobody can tell.")] = None
+    comment: Annotated[str, typer.Option(help="Why.")] = ""
+    by: Annotated[str, typer.Option(metavar="NAME", help="Who decides; with --undo, whose decision.")] = ""
+
+    @property
+    def facts(self) -> dict[str, Three]:
+        """The fact of each verdict that was given."""
+        given = {
+            "accept": self.accept,
+            "reject": self.reject,
+            "other-reason": self.other_reason,
+            "unsure": self.unsure,
+        }
+        return {verdict: fact for verdict, fact in given.items() if fact}
+
+
+@grouped
+def review(
+    run: RunFolder,
+    decided: Decided,
     undo: Annotated[bool, typer.Option("--undo", help="Take back the last decision.")] = False,
     export: Annotated[
         Path | None,
@@ -48,12 +68,10 @@ def review(
     from rnnlogic.review.log import DecisionLog
     from rnnlogic.runs.folder import Run
 
-    given = {"accept": accept, "reject": reject, "other-reason": other_reason, "unsure": unsure}
-    wanted = {verdict: fact for verdict, fact in given.items() if fact}
-    if bool(wanted) + undo + (export is not None) > 1:
+    if bool(decided.facts) + undo + (export is not None) > 1:
         raise RNNLogicError("give decisions, --undo or --export, not several of them")
-    if wanted or undo:
-        _print(_changed(run, wanted, comment, by, undo), as_json)
+    if decided.facts or undo:
+        _print(_changed(run, decided, undo), as_json)
         return
     Run.open(run)  # says what is wrong with the folder
     decisions = DecisionLog.of_run(run).read()
@@ -70,14 +88,15 @@ def review(
         _print(list(decisions.current().values()), as_json)
 
 
-def _changed(run: Path, wanted: dict[str, Three], comment: str, by: str, undo: bool) -> list[Decision]:
+def _changed(run: Path, decided: Decided, undo: bool) -> list[Decision]:
     """Decide, or take back the last decision."""
     from rnnlogic.model import RNNLogic
     from rnnlogic.review.decision import checked
 
     model: RNNLogic = RNNLogic.load(run)
+    by, comment = decided.by, decided.comment
     if not undo:
-        return [model.review(*fact, checked(verdict), comment, by) for verdict, fact in wanted.items()]
+        return [model.review(*fact, checked(verdict), comment, by) for verdict, fact in decided.facts.items()]
     last = model.undo_review(by=by)
     if last is None:
         raise RNNLogicError(f"{run}: there is no decision{f' by {by}' if by else ''} to take back")

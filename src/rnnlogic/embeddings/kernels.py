@@ -7,7 +7,7 @@ that is no power of two keeps the rows from falling on the same places of the ca
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,20 @@ LOG2_E, LN_2 = np.float32(np.log2(np.e)), np.float32(np.log(2))
 MOMENTUM, SCALE_MEMORY, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)  # of Adam
 LOG_MOMENTUM, LOG_SCALE_MEMORY = np.log(0.9), np.log(0.999)
 ADAGRAD_EPSILON = np.float32(1e-10)
+
+
+class Table(NamedTuple):
+    """Rows of parameters, with Adam's averages."""
+
+    values: Floats  # [n, W]
+    mean: Floats  # [n, W]
+    square: Floats  # [n, W]
+    updates: NDArray[np.int32]  # [n] steps of each row
+
+    @staticmethod
+    def of(values: Floats) -> Table:
+        """Values of which no step was taken yet."""
+        return Table(values, np.zeros_like(values), np.zeros_like(values), np.zeros(len(values), np.int32))
 
 
 @vectorised
@@ -261,20 +275,18 @@ def add_gradients(
 
 @vectorised
 def adam_rows(
-    values: Floats,
-    mean: Floats,
-    square: Floats,
-    updates: NDArray[np.int32],
+    table: Table,
     rows: NDArray[np.int32],
     starts: NDArray[np.int64],
     order: NDArray[np.int64],
     gradients: Floats,
     rate: float,
 ) -> None:
-    """A step of Adam on some rows of values [E, W]; row rows[k] has gradients[order[starts[k]:starts[k+1]]].
+    """A step of Adam on some rows of a table; row rows[k] has gradients[order[starts[k]:starts[k+1]]].
 
-    The averages of rows without a gradient stay as they are; `updates` [E] counts the steps of each row.
+    The averages of rows without a gradient stay as they are.
     """
+    values, mean, square, updates = table
     width = values.shape[1]
     gradient = np.empty(width, np.float32)
     for k in range(len(rows)):

@@ -16,6 +16,7 @@ from rnnlogic.embeddings import complex_step, step
 from rnnlogic.embeddings.base import Floats
 from rnnlogic.embeddings.complex import ComplEx
 from rnnlogic.embeddings.complex_batches import Batch, Batches
+from rnnlogic.embeddings.kernels import Table
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.sampling import Piece, Sampler
 from rnnlogic.embeddings.settings import ComplExSettings, RotatESettings, TrainingSettings
@@ -71,8 +72,7 @@ class RotatEMethod:
     def restored(self, arrays: Arrays) -> step.Parameters:
         """The parameters of a checkpoint."""
         tables = [
-            step.Table(*(arrays[f"{kind}.{name}"] for name in step.Table._fields))
-            for kind in step.Parameters._fields
+            Table(*(arrays[f"{kind}.{name}"] for name in Table._fields)) for kind in step.Parameters._fields
         ]
         return step.Parameters(*tables)
 

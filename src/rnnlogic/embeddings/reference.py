@@ -8,7 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from rnnlogic.embeddings.kernels import ADAGRAD_EPSILON, EPSILON, FAR, MOMENTUM, SCALE_MEMORY, Columns, Floats
+from rnnlogic.embeddings.kernels import (
+    ADAGRAD_EPSILON,
+    EPSILON,
+    FAR,
+    MOMENTUM,
+    SCALE_MEMORY,
+    Columns,
+    Floats,
+    Table,
+)
 
 Complex = NDArray[np.complex128]
 softplus = partial(np.logaddexp, 0.0)
@@ -124,17 +133,15 @@ def add_gradients(
 
 
 def adam_rows(
-    values: Floats,
-    mean: Floats,
-    square: Floats,
-    updates: NDArray[np.int32],
+    table: Table,
     rows: NDArray[np.int32],
     starts: NDArray[np.int64],
     order: NDArray[np.int64],
     gradients: Floats,
     rate: float,
 ) -> None:
-    """A step of Adam on rows of values [E, W]; rows[k] has gradients[order[starts[k]:starts[k+1]]]."""
+    """A step of Adam on some rows of a table; rows[k] has gradients[order[starts[k]:starts[k+1]]]."""
+    values, mean, square, updates = table
     for k, row in enumerate(rows):
         gradient = gradients[order[starts[k] : starts[k + 1]]].sum(axis=0)
         updates[row] += 1

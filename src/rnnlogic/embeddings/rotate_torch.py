@@ -13,9 +13,10 @@ from torch import Tensor
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import GraphArrays
+from rnnlogic.embeddings.kernels import Table
 from rnnlogic.embeddings.sampling import Piece, Sampler
 from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.embeddings.step import Parameters, Table
+from rnnlogic.embeddings.step import Parameters
 
 MOMENTUM, SCALE_MEMORY, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.embeddings.kernels import (
     PADDING,
+    Table,
     adam_rows,
     add_distances,
     add_gradients,
@@ -33,20 +34,6 @@ from rnnlogic.embeddings.settings import RotatESettings
 
 Floats = NDArray[np.float32]
 ADAM_ROWS = 128  # rows that a thread updates at a time
-
-
-class Table(NamedTuple):
-    """Rows of parameters, with Adam's averages."""
-
-    values: Floats  # [n, W]
-    mean: Floats  # [n, W]
-    square: Floats  # [n, W]
-    updates: NDArray[np.int32]  # [n] steps of each row
-
-    @staticmethod
-    def of(values: Floats) -> Table:
-        """Parameters before the first step."""
-        return Table(values, np.zeros_like(values), np.zeros_like(values), np.zeros(len(values), np.int32))
 
 
 class Parameters(NamedTuple):
@@ -121,7 +108,7 @@ class CpuStepper:
 
         def update(begin: int) -> None:
             end = begin + ADAM_ROWS
-            adam_rows(*table, rows[begin:end], starts[begin : end + 1], order, gradients, rate)
+            adam_rows(table, rows[begin:end], starts[begin : end + 1], order, gradients, rate)
 
         list(self._pool.map(update, range(0, len(rows), ADAM_ROWS)))
         return rows

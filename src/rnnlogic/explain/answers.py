@@ -38,6 +38,15 @@ class Answer:
         return asdict(self)
 
 
+class Wanted(NamedTuple):
+    """Which answers are listed."""
+
+    k: int  # of each query, at most
+    known: Known = "drop"
+    rejected: Mapping[tuple[int, int], Sequence[int]] = NOTHING  # by query: entities that are no answers
+    constraints: Constraints | None = None  # answers that break one are left out
+
+
 def best_answers(
     graph: Graph,
     vocab: Vocab,
@@ -45,12 +54,9 @@ def best_answers(
     level: Level,
     heads: ArrayLike,  # [n]
     relations: ArrayLike,  # [n] in 0..2R-1
-    k: int,
-    known: Known = "drop",
-    rejected: Mapping[tuple[int, int], Sequence[int]] = NOTHING,  # by query: entities that are no answers
-    constraints: Constraints | None = None,
+    wanted: Wanted,
 ) -> list[Listed[Answer]]:
-    """The k best answers of each query, the most probable first; ties by score, then by entity ids.
+    """The best answers of each query, the most probable first; ties by score, then by entity ids.
 
     They are chosen by score, at least `POOL` of them, before probabilities order them. Candidates are the
     entities that a rule reaches, or all if the scorer has a say on them without rules. `drop` leaves out
@@ -58,9 +64,7 @@ def best_answers(
     """
     head, relation = np.atleast_1d(heads), np.atleast_1d(relations)
     best = {
-        query: _best(
-            graph, int(head[query]), int(relation[query]), entity, score, k, known, rejected, constraints
-        )
+        query: _best(graph, (int(head[query]), int(relation[query])), entity, score, wanted)
         for query, entity, score in _scored(graph, scorer, head, relation)
     }
     facts = [
@@ -73,7 +77,7 @@ def best_answers(
     first = 0
     for query, found in best.items():
         last = first + len(found.entity)
-        answers[query] = Listed(_named(vocab, *found.ordered(np.array(probability[first:last]), k)))
+        answers[query] = Listed(_named(vocab, *found.ordered(np.array(probability[first:last]), wanted.k)))
         answers[query].left_out = found.left_out
         first = last
     return answers
@@ -119,22 +123,19 @@ class _Best(NamedTuple):
 
 def _best(
     graph: Graph,
-    head: int,
-    relation: int,
+    query: tuple[int, int],
     entity: NDArray[np.int32],
     score: NDArray[np.float64],
-    k: int,
-    known: Known,
-    rejected: Mapping[tuple[int, int], Sequence[int]],
-    constraints: Constraints | None,
+    wanted: Wanted,
 ) -> _Best:
-    is_known = np.isin(entity, graph.neighbours(head, relation))
+    k, known, rejected, constraints = wanted
+    is_known = np.isin(entity, graph.neighbours(*query))
     kept = ~is_known if known == "drop" else np.ones(len(entity), bool)
-    if (head, relation) in rejected:
-        kept &= ~np.isin(entity, rejected[head, relation])
+    if query in rejected:
+        kept &= ~np.isin(entity, rejected[query])
     left_out: Mapping[str, int] = {}
     if constraints is not None:
-        codes = constraints.broken_by(head, relation, entity)
+        codes = constraints.broken_by(*query, entity)
         left_out = constraints.left_out(codes[kept])
         kept &= codes == 0
     entity, score, is_known = entity[kept], score[kept], is_known[kept]

@@ -37,9 +37,7 @@ __all__ = [
     "Idea",
     "Probability",
     "Rank",
-    "compare",
     "compare_on",
-    "explain",
     "explain_on",
     "facts_of",
     "labelled_facts",
@@ -86,21 +84,6 @@ class Basis:
         return None if find is None else lambda _, facts: find(scorer, facts)
 
 
-def explain(
-    graph: Graph,
-    vocab: Vocab,
-    scorer: AnswerScorer,
-    head: int,
-    relation: int,
-    tail: int,
-    known: Graph,
-    limit: int = 3,
-    detailed: int | None = DETAILED,
-) -> Explanation:
-    """Explain an answer on the known facts `graph`, ranked against all answers not in `known`."""
-    return explain_on(Basis(graph, vocab, scorer, known), Question(head, relation, tail), limit, detailed)
-
-
 def explain_on(
     basis: Basis, question: Question, limit: int = 3, detailed: int | None = DETAILED
 ) -> Explanation:
@@ -111,23 +94,6 @@ def explain_on(
     """
     told = _explain(basis, question)
     return _with_paths(told, basis.graph, _detailed(told.contributions, told.ideas, detailed), limit)
-
-
-def compare(
-    graph: Graph,
-    vocab: Vocab,
-    scorer: AnswerScorer,
-    head: int,
-    relation: int,
-    tail: int,
-    instead: int,
-    known: Graph,
-    limit: int = 3,
-    detailed: int | None = DETAILED,
-) -> Comparison:
-    """Explain why (head, relation, tail) has another score than (head, relation, instead)."""
-    question = Question(head, relation, tail)
-    return compare_on(Basis(graph, vocab, scorer, known), question, instead, limit, detailed)
 
 
 def compare_on(

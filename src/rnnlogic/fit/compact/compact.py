@@ -15,7 +15,7 @@ from rnnlogic.features.ground import Grounder
 from rnnlogic.fit.compact.aggregates import reasons as reasons_of
 from rnnlogic.fit.compact.aggregates import with_aggregates
 from rnnlogic.fit.compact.fit import Fit, Sparse, first_rules, shrink
-from rnnlogic.fit.compact.ground import grounded_heads, reach_hashes
+from rnnlogic.fit.compact.ground import Most, grounded_heads, reach_hashes
 from rnnlogic.fit.compact.levels import Level, chosen_level, frontier, full_level, model_at
 from rnnlogic.fit.compact.named import named_rules, naming
 from rnnlogic.fit.compact.questions import imitation, questions, without_twins
@@ -109,8 +109,8 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     if not len(ids) or not len(teacher.graph.edges(relation)[0]):
         return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))
     heads, hidden, asked = questions(teacher, relation)
-    most = settings.results_per_relation, settings.candidates_per_query
-    grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, *most)
+    most = Most(settings.results_per_relation, settings.candidates_per_query)
+    grounded = grounded_heads(grounder, relation, heads, teacher, np.ones(len(ids), bool), hidden, most)
     is_hidden = bool((hidden >= 0).any())
     is_new = unlike_others(teacher, chains, relation, grounded, is_hidden)
     is_new[aggregates] = is_pinned[aggregates] = False  # they join a model once its rules are chosen

@@ -22,6 +22,16 @@ from rnnlogic.fit.compact.types import Columns, Floats, Grounded, Ids, Teacher
 VALUE = 1 << 62  # a bit that tells the value of a feature from every number of paths
 
 
+class Most(NamedTuple):
+    """How much is held; None: everything."""
+
+    results: int | None = None  # (query, entity, rule) in all
+    candidates: int | None = None  # of each query: none that is known, the best, and a sample of the others
+
+
+ALL = Most()
+
+
 def grounded_heads(
     grounder: Grounder,
     relation: int,
@@ -29,15 +39,14 @@ def grounded_heads(
     teacher: Teacher,
     looked_at: NDArray[np.bool_],
     hidden: NDArray[np.int32] | None = None,
-    most_results: int | None = None,
-    most_candidates: int | None = None,
+    most: Most = ALL,
 ) -> Grounded:
     """Candidates of heads [q], scored by the full model, and what the rules looked at reach.
 
-    Heads are taken in the order given until `most_results` (query, entity, rule) results are held. With
-    `most_candidates`, known answers are left out and only so many others of each query are held: the best
-    ones, and for the rest a sample that stands for it. Facts of heads and `hidden` [q] tails are hidden.
+    Heads are taken in the order given until enough results are held. Facts of heads and `hidden` [q] tails
+    are hidden.
     """
+    most_results, most_candidates = most
     own = np.full(len(heads), -1, np.int32) if hidden is None else hidden
     ids = teacher.rules.by_head(relation)
     place = np.full(len(ids), -1, np.int32)
