@@ -1,5 +1,6 @@
 """Fixtures shared by all tests."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from hypothesis import settings
 from rnnlogic.config import make_config
 from rnnlogic.data import graph as graph_module
 from rnnlogic.data.dataset import Dataset
+from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
-from tests.helpers.family import family
+from tests.helpers.family import fake_learn, family
 from tests.helpers.rings import make_ring
 
 # A busy machine is slow now and then; that is no failure.
@@ -30,6 +32,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.relative_to(Path(__file__).parent).as_posix().startswith(RUN_ONCE_MORE):
             item.add_marker(pytest.mark.flaky(reruns=1))
+
+
+def pytest_collection_finish() -> None:
+    """Spare the collector what all tests share: a million objects of libraries, which stay to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -60,6 +68,20 @@ def any_index(request, monkeypatch):
 def ring() -> Dataset:
     """A ring of entities, which rotations can tell all of."""
     return make_ring()
+
+
+@pytest.fixture(scope="session")
+def family_model() -> RNNLogic:
+    """The family with its known rules, as a fit leaves it. Tests only read it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        return RNNLogic({}).fit(family())
+
+
+@pytest.fixture(scope="session")
+def family_run(family_model, tmp_path_factory) -> str:
+    """The run folder of that model."""
+    return str(family_model.save(tmp_path_factory.mktemp("family") / "run"))
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 import rnnlogic
 from rnnlogic.features.chains.sampling.budget import Budget
 from rnnlogic.features.ground import Grounder
-from tests.golden.record import results
+from tests.golden.defaults import CASES, results  # the fourth has a network and an embedding
 from tests.helpers.family import family
 
 FEW = {
@@ -26,7 +26,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:  # with one, calibration is part of the fit
         model = rnnlogic.RNNLogic(FEW).fit(family(), folder)
         model.evaluate("test")
-    results("umls", "plus-emb")
+    results(*CASES[3])
     list(Grounder(family().graph("train"), model.learned.rules, 1, budget=Budget(1, 1)).ground([0], 0))
 
 

@@ -9,16 +9,11 @@ import pytest
 
 from rnnlogic.model import RNNLogic
 from tests.helpers.commands import run
-from tests.helpers.family import fake_learn, family
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("answers") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
-        RNNLogic({}).fit(family()).save(folder)
-    return str(folder)
+def folder(family_run) -> str:
+    return family_run
 
 
 @pytest.fixture(scope="module")

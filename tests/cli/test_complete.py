@@ -9,18 +9,14 @@ from rnnlogic.config import changed
 from rnnlogic.model import RNNLogic
 from tests.helpers.commands import run
 from tests.helpers.embeddings import random_embedding
-from tests.helpers.family import fake_learn, family, tiny_config, write_family
+from tests.helpers.family import family, tiny_config, write_family
 
 TRAIN = ("--max", "9", "--evidence", "train")
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> str:
-    folder = tmp_path_factory.mktemp("complete") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
-        RNNLogic({}).fit(family()).save(folder)
-    return str(folder)
+def folder(family_run) -> str:
+    return family_run
 
 
 @pytest.fixture(scope="module")

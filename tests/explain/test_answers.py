@@ -7,18 +7,14 @@ import pytest
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Wanted, best_answers
-from rnnlogic.model import RNNLogic
 from tests.helpers.calibration import probability, random_case, random_level
-from tests.helpers.family import fake_learn, family
 
 VOCAB = Vocab(tuple(f"e{i}" for i in range(7)), ("r0", "r1"))
 
 
 @pytest.fixture(scope="module")
-def model():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
-        return RNNLogic({}).fit(family())
+def model(family_model):
+    return family_model
 
 
 @pytest.mark.parametrize("seed", range(8))

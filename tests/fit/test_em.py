@@ -9,7 +9,7 @@ import torch
 
 from rnnlogic.base.budget import Work
 from rnnlogic.config import override
-from rnnlogic.fit.em import EMState, em_round
+from rnnlogic.fit.em import LEAST, EMState, em_round, numbers_of_rules
 from rnnlogic.generator.network import RuleGenerator
 from rnnlogic.predictors.loglinear.kernels import select_rules
 from rnnlogic.predictors.loglinear.reference import answer_probabilities, rule_margins
@@ -128,3 +128,15 @@ def test_a_round_leaves_everything_as_it_was():
     again, _ = em_round(state, dataset.graph("train"), config, Work(1))
     for name, value in again.generator.state_dict().items():
         assert torch.equal(value, after.generator.state_dict()[name])
+
+
+def test_fewer_rules_are_generated_where_mining_found_few():
+    graph = family().graph("train")
+    relations = 2 * graph.num_relations
+    mined = np.arange(relations)
+    wanted = numbers_of_rules(graph, 100, 20.0, mined)
+    assert wanted.tolist() == [
+        min(100, max(LEAST, 2 ** int(np.ceil(np.log2(20 * max(n, 0.1)))))) for n in mined
+    ]
+    assert numbers_of_rules(graph, 100, None, mined).tolist() == [100] * relations
+    assert numbers_of_rules(graph, 100, 20.0, None).tolist() == [100] * relations

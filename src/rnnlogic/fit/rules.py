@@ -10,8 +10,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, no_tick
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.chains.sampling.budget import cuts_in_words
-from rnnlogic.fit.em import EMState, Numbers, em_round, numbers_of_rules
-from rnnlogic.fit.final import final_rules
+from rnnlogic.fit.em import EMState, Numbers, em_round, most_probable, numbers_of_rules
 from rnnlogic.fit.generators import new_generator, pack_generator, with_parameters
 from rnnlogic.fit.pipeline import Fit
 from rnnlogic.fit.preliminary import with_first_rules
@@ -82,7 +81,7 @@ def best_rules(fit: Fit, at: At) -> Made:
             numbers_mined(fit),
         )
         with fit.share_of(at.name).enforced():
-            ranked = final_rules(generator, wanted, settings, fit.store, fit.threads, banned, tick)
+            ranked = most_probable(generator, wanted, fit.threads, banned, tick)
     except TimeIsUp:
         fit.budget.cut("generator", "left out: the rules are those that mining found")
         return Made(_mined_rules(fit))

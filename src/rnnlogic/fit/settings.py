@@ -89,15 +89,12 @@ class ChoiceSettings(Settings):
 class FinalSettings(Settings):
     """The rules that the model answers with."""
 
+    gone: ClassVar[Mapping[str, str]] = {"pooled": "the trained generator gives the rules"}
+
     rules: int = Field(1000, ge=1, description="Best rules per relation, by beam search (paper: 1000)")
     figures_queries: int | None = Field(
         None,
         ge=1,
         description="Training queries of each relation that support and confidence of the rules are counted "
         "on; by default as many as in mining",
-    )
-    pooled: bool = Field(
-        False,
-        description="The rules that each EM round selected most often, instead of the generator's best after "
-        "all rounds (the paper's first code)",
     )
