@@ -37,11 +37,6 @@ class Fallen:
     lost: tuple[Named, ...]  # facts of that reason that go
     instead: str | None  # the rule that is its reason after; None if no rule reaches it
 
-    @property
-    def is_unsupported(self) -> bool:
-        """Whether no rule reaches it any more."""
-        return self.instead is None
-
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
