@@ -164,17 +164,3 @@ def test_the_same_seed_and_any_number_of_threads_give_the_same(data):
         calibrate(data, scorer_for(data, threads), silent, seed=4, evidences=["train"]) for threads in (1, 3)
     )
     same(one, three)
-
-
-def test_only_wanted_relations_that_have_rules_are_asked(data):
-    scorer = scorer_for(data)
-    asked, original = set(), scorer.scored
-
-    def scored(graph, heads, relations, hidden=None):
-        asked.update(np.unique(relations).tolist())
-        return original(graph, heads, relations, hidden)
-
-    scorer.scored = scored
-    married = data.vocab.relation_id("married")
-    calibrate(data, scorer, silent, evidences=["train"], relations=[married])
-    assert asked == {married, married + 3}

@@ -55,25 +55,22 @@ def calibrate(
     progress: Progress,
     seed: int = 0,
     evidences: Sequence[Evidence] = EVIDENCES,
-    relations: Sequence[int] | None = None,
     effort: float = 1.0,
     missing: float | None = None,
 ) -> Calibration:
-    """Fit probabilities for some kinds of evidence, for facts of some relations (all if not given).
+    """Fit probabilities for some kinds of evidence.
 
     `missing` says how many facts are missing, or below 1 which share of the known ones. With evidence train
     and train+valid no test fact is looked at, only their number. Less effort looks at fewer facts.
     """
-    wanted = np.arange(dataset.vocab.num_relations) if relations is None else np.array(relations, np.int64)
-    tasks = []
+    relations, tasks = np.arange(dataset.vocab.num_relations), []
     for evidence in evidences:
         facts, basis = cases_for(dataset, evidence, missing)
-        facts = facts[np.isin(facts[:, 1], wanted)]
         train = np.bincount(dataset.train[:, 1], minlength=dataset.vocab.num_relations)
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
         tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, train, random))
     with one_blas_thread():
-        levels = fit_levels(scorer, tasks, wanted, effort, partial(progress, "calibrate"))
+        levels = fit_levels(scorer, tasks, relations, effort, partial(progress, "calibrate"))
     found = zip(tasks, levels, strict=True)
     return Calibration(
         {task.evidence: with_decisions(level, dataset, task.graph, scorer) for task, level in found}
