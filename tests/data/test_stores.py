@@ -41,6 +41,12 @@ LIGHTRAG_FACTS = {
 }
 
 
+def require_refused(path, text, said):
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=said):
+        load_dataset(path)
+
+
 def graph():
     network = nx.MultiDiGraph()
     for head, relation, tail in DRUGS:
@@ -104,10 +110,7 @@ def test_graphml_as_networkx_writes_it(tmp_path):
     ],
 )
 def test_wrong_graphml_is_an_error(tmp_path, text, said):
-    path = tmp_path / "g.graphml"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=said):
-        load_dataset(path)
+    require_refused(tmp_path / "g.graphml", text, said)
 
 
 def test_node_link_data_of_networkx_and_cognee(tmp_path):
@@ -183,10 +186,7 @@ def test_a_list_of_facts_as_json(tmp_path):
     ],
 )
 def test_wrong_json_is_an_error(tmp_path, text, said):
-    path = tmp_path / "g.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(DataError, match=said):
-        load_dataset(path)
+    require_refused(tmp_path / "g.json", text, said)
 
 
 @pytest.mark.parametrize("stem", ["relationships", "create_final_relationships"])

@@ -33,6 +33,31 @@ class Table(NamedTuple):
     support: NDArray[np.int32]  # [n] entities with the item that have the answer
 
 
+class Query(NamedTuple):
+    """A query, and what is hidden of it: a tail (-1: none), with it all links between the two if told."""
+
+    head: int
+    relation: int
+    tail: int
+    all_links: bool
+
+
+class Found(NamedTuple):
+    """The candidates of a query so far, with marks."""
+
+    known: NDArray[np.bool_]  # [E] answers of the query that are facts
+    is_item: NDArray[np.bool_]  # [items] scratch: False
+    is_candidate: NDArray[np.bool_]  # [E]
+    candidates: NDArray[np.int32]  # [E+1]
+
+
+class Out(NamedTuple):
+    """Where results are written."""
+
+    entity: NDArray[np.int32]
+    value: NDArray[np.float32]
+
+
 @compiled
 def count_answers(
     graph: GraphArrays, items: Items, relation: int, num_entities: int, least: int
@@ -105,6 +130,17 @@ def _insert(best: NDArray[np.float64], value: float) -> None:
 
 
 @compiled
+def _count(found: Found, best: NDArray[np.float64], answer: int, value: float, used: int) -> int:
+    """Count a rule of this confidence for a candidate; returns how many candidates there are."""
+    if value > 0:
+        _insert(best[answer], value)
+        found.candidates[used] = answer
+        used += not found.is_candidate[answer]
+        found.is_candidate[answer] = True
+    return used
+
+
+@compiled
 def _of_key(table: Table, key: int) -> tuple[np.int64, np.int64]:
     place = np.searchsorted(table.key, key)
     if place == len(table.key) or table.key[place] != key:
@@ -117,17 +153,13 @@ def _by_head(
     graph: GraphArrays,
     items: Items,
     table: Table,
-    head: int,
-    relation: int,
-    hidden: int,
-    all_links: bool,
-    known: NDArray[np.bool_],
+    query: Query,
     best: NDArray[np.float64],
-    is_candidate: NDArray[np.bool_],
-    candidates: NDArray[np.int32],
+    found: Found,
     used: int,
 ) -> int:
     """Rules r(X,c) <- b(X,d) and r(X,c) <- b(X,Z) whose body is true of the head; returns the candidates."""
+    head, relation, hidden, all_links = query
     rows = len(items.relation)
     last_exists = -1
     for i in range(items.ptr[head], items.ptr[head + 1]):
@@ -146,12 +178,8 @@ def _by_head(
             lo, hi = _of_key(table, item)
             for j in range(lo, hi):
                 answer = table.other[j]
-                value = confidence(table.support[j] - known[answer], items.holders[item] - 1)
-                if value > 0:
-                    _insert(best[answer], value)
-                    candidates[used] = answer
-                    used += not is_candidate[answer]
-                    is_candidate[answer] = True
+                value = confidence(table.support[j] - found.known[answer], items.holders[item] - 1)
+                used = _count(found, best, answer, value, used)
     return used
 
 
@@ -160,19 +188,16 @@ def _by_answer(
     graph: GraphArrays,
     items: Items,
     table: Table,
-    head: int,
-    hidden: int,
-    is_item: NDArray[np.bool_],
-    known: NDArray[np.bool_],
+    query: Query,
     best: NDArray[np.float64],
-    is_candidate: NDArray[np.bool_],
-    candidates: NDArray[np.int32],
+    found: Found,
     used: int,
 ) -> int:
     """Rules r(c,Y) <- b(d,Y) and r(c,Y) <- b(Z,Y) where c is the head; returns the number of candidates.
 
-    The hidden fact supports no rule, whichever candidate it speaks for. `is_item` [items] is scratch: False.
+    The hidden fact supports no rule, whichever candidate it speaks for.
     """
+    head, hidden, known, is_item = query.head, query.tail, found.known, found.is_item
     rows = len(items.relation)
     lo, hi = _of_key(table, head)
     if lo < hi and hidden >= 0:
@@ -192,11 +217,7 @@ def _by_answer(
         for i in range(first, last):
             answer = graph.tails[i] if item < rows else graph.row_head[i]
             value = if_known if known[answer] and answer != hidden else unknown
-            if value > 0:
-                _insert(best[answer], value)
-                candidates[used] = answer
-                used += not is_candidate[answer]
-                is_candidate[answer] = True
+            used = _count(found, best, answer, value, used)
     if lo < hi and hidden >= 0:
         _mark_items(items, hidden, is_item, False)
     return used
@@ -250,30 +271,24 @@ def summarise(
     of_head = np.zeros((num_entities if about_x else 0, BEST))
     of_answer = np.zeros((num_entities if about_y else 0, BEST))
     is_item, few = np.zeros(len(items.holders), np.bool_), np.empty(num_entities, np.int32)
-    filled = 0
+    found, filled = Found(known, is_item, is_candidate, candidates), 0
     for q in range(len(heads)):
         head, all_links = heads[q], hidden[q] < -1
         tail = -2 - hidden[q] if all_links else hidden[q]
         first, last = edges_of(graph, relation, head)
         known[graph.tails[first:last]] = True
-        used = 0
+        used, query = 0, Query(head, relation, tail, all_links)
         if about_x:
-            used = _by_head(
-                graph, items, by_item, head, relation, tail, all_links, known,
-                of_head, is_candidate, candidates, used,
-            )  # fmt: skip
+            used = _by_head(graph, items, by_item, query, of_head, found, used)
         if about_y:
-            used = _by_answer(
-                graph, items, by_answer, head, tail, is_item, known,
-                of_answer, is_candidate, candidates, used,
-            )  # fmt: skip
+            used = _by_answer(graph, items, by_answer, query, of_answer, found, used)
         if filled + used * SUMMARIES > len(out):
             size = 2 * (filled + used * SUMMARIES)
             out, out_value = grown(out, size), grown(out_value, size)
-        found = candidates[:used]
-        filled = _put_summaries(found, wanted, of_head, of_answer, few, out, out_value, spans[q], filled)
+        reached, best = candidates[:used], (of_head, of_answer)
+        filled = _put_summaries(reached, wanted, best, few, Out(out, out_value), spans[q], filled)
         spans[q, SUMMARIES] = filled
-        for answer in found:
+        for answer in reached:
             place = np.uint32(answer)
             is_candidate[place] = False
             if about_x:
@@ -288,11 +303,9 @@ def summarise(
 def _put_summaries(
     candidates: NDArray[np.int32],
     wanted: NDArray[np.bool_],
-    of_head: NDArray[np.float64],
-    of_answer: NDArray[np.float64],
+    bests: tuple[NDArray[np.float64], NDArray[np.float64]],
     few: NDArray[np.int32],
-    out: NDArray[np.int32],
-    out_value: NDArray[np.float32],
+    out: Out,
     spans: NDArray[np.int64],
     filled: int,
 ) -> int:
@@ -303,7 +316,7 @@ def _put_summaries(
     number = 0
     for k in range(SUMMARIES):
         spans[k] = filled
-        best, is_one = of_head if k < 2 else of_answer, k % 2 == 0
+        best, is_one = bests[0] if k < 2 else bests[1], k % 2 == 0
         if is_one:
             number = 0
             for answer in candidates[: len(candidates) if wanted[k] or wanted[k + 1] else 0]:
@@ -311,7 +324,7 @@ def _put_summaries(
                 number += best[np.uint32(answer), 0] > 0
         for answer in few[: number if wanted[k] else 0]:
             place = np.uint32(answer)
-            out[np.uint64(filled)] = answer
-            out_value[np.uint64(filled)] = _strength(best[place, 0]) if is_one else _several(best[place])
+            out.entity[np.uint64(filled)] = answer
+            out.value[np.uint64(filled)] = _strength(best[place, 0]) if is_one else _several(best[place])
             filled += 1
     return filled
