@@ -11,7 +11,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.features.base import Answers, Batch, Ids, Mask, Place, Rows, Source, Stage
 from rnnlogic.features.chains.scratch import zeros
 from rnnlogic.features.names import owned, places_of
-from rnnlogic.features.ops.kernels import describe_rates
+from rnnlogic.features.ops.kernels import Counted, describe_rates
 from rnnlogic.rules.ruleset import RuleSet
 
 RATES = ("seen", "frequency", "degree")  # in the order of the kernel
@@ -57,13 +57,12 @@ class ReadyBaseRate:
         """How common the answers are, and the frequent ones of other heads."""
         del most
         graph, items = self.place.graph, self.place.items()
-        heads, relation = batch.heads, batch.relation
         with (
             zeros("found", graph.num_entities, np.bool_) as is_found,
             zeros("times", graph.num_entities, np.int64) as times,
         ):
             times[self.answers] = self.times
-            rates = self.frequent, times, self.wanted
-            rows = describe_rates(graph.arrays, items, *rates, heads, relation, *answers, is_found)
+            counted = Counted(self.frequent, times)
+            rows = describe_rates(graph.arrays, items, counted, self.wanted, batch, answers, is_found)
             times[self.answers] = 0
         return Rows(self.place.place, *rows)

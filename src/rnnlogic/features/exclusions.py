@@ -42,6 +42,7 @@ class ReadyExclusions:
         """1 for each answer that an exclusion holds for."""
         del most
         graph, place = self.place.graph, self.place
-        queries = self.wanted, batch.heads, batch.hidden, batch.relation, *answers
         with zeros("marks", graph.num_entities, np.int8) as marks:
-            return Rows(place.place, *describe_links(graph.arrays, place.items(), *queries, marks))
+            return Rows(
+                place.place, *describe_links(graph.arrays, place.items(), self.wanted, batch, answers, marks)
+            )

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.features.base import Batch
 from rnnlogic.features.constants import kernels, reference
 from rnnlogic.features.constants.tables import relation_tables
 from rnnlogic.features.ground import Grounder
@@ -58,8 +59,8 @@ def test_values_are_those_of_the_twin(seed, hide, wanted):
         heads, tails = graph.edges(relation)
         hidden = {"nothing": np.full_like(tails, -1), "own fact": tails, "all links": -2 - tails}[hide]
         tables = relation_tables(graph, items, relation)
-        rest = np.array(WANTED[wanted]), heads, hidden.astype(np.int32), relation, ENTITIES
-        asked = graph.arrays, items, *tables, *rest
+        batch = Batch(np.arange(len(heads)), relation, heads, hidden.astype(np.int32))
+        asked = graph.arrays, items, tables, np.array(WANTED[wanted]), batch, ENTITIES
         found, expected = (as_rows(module.summarise(*asked), len(heads)) for module in (kernels, reference))
         assert [row[:3] for row in found] == [row[:3] for row in expected]
         assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])

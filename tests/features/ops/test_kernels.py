@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.features.base import Answers, Batch
 from rnnlogic.features.base_rate import answers_of
 from rnnlogic.features.items import find_items
 from rnnlogic.features.ops import kernels, reference
@@ -78,8 +79,9 @@ def test_links_and_rates_are_those_of_the_twin(seed, hide, wanted):
     for relation in range(2 * RELATIONS):
         heads, tails = graph.edges(relation)
         hidden = {"nothing": np.full_like(tails, -1), "own fact": tails, "all links": -2 - tails}[hide]
-        answers, wish = cells(rng, len(heads)), np.array(WANTED[wanted])
-        query = wish, heads, hidden.astype(np.int32), relation, *answers, np.zeros(ENTITIES, np.int8)
+        answers, wish = Answers(*cells(rng, len(heads))), np.array(WANTED[wanted])
+        batch = Batch(np.arange(len(heads)), relation, heads, hidden.astype(np.int32))
+        query = wish, batch, answers, np.zeros(ENTITIES, np.int8)
         found, expected = (
             as_rows(m.describe_links(graph.arrays, items, *query)) for m in (kernels, reference)
         )
@@ -88,7 +90,8 @@ def test_links_and_rates_are_those_of_the_twin(seed, hide, wanted):
         ids, number = answers_of(graph, relation)
         times = np.zeros(ENTITIES, np.int64)
         times[ids] = number
-        rates = ids[:3], times, wish[:3], heads, relation, *answers, np.zeros(ENTITIES, bool)
+        counted = kernels.Counted(ids[:3], times)
+        rates = counted, wish[:3], batch, answers, np.zeros(ENTITIES, bool)
         found, expected = (
             as_rows(m.describe_rates(graph.arrays, items, *rates)) for m in (kernels, reference)
         )

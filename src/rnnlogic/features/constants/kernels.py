@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import STRETCH, UNSEEN
+from rnnlogic.features.base import STRETCH, UNSEEN, Batch
 from rnnlogic.features.chains.kernels import edges_of
 from rnnlogic.features.items import Items
 from rnnlogic.features.ops.kernels import grown, is_visible, rule_by_rule
@@ -31,6 +31,13 @@ class Table(NamedTuple):
     ptr: NDArray[np.int64]  # [m+1]
     other: NDArray[np.int64]  # [n] answers, or items
     support: NDArray[np.int32]  # [n] entities with the item that have the answer
+
+
+class RelationTables(NamedTuple):
+    """Rules with constants that answer the queries of a relation."""
+
+    by_item: Table
+    by_answer: Table  # of the inverse relation: its answers are the heads of this one
 
 
 class Query(NamedTuple):
@@ -251,18 +258,16 @@ def _several(best: NDArray[np.float64]) -> float:
 def summarise(
     graph: GraphArrays,
     items: Items,
-    by_item: Table,
-    by_answer: Table,
+    tables: RelationTables,
     wanted: NDArray[np.bool_],
-    heads: NDArray[np.int32],
-    hidden: NDArray[np.int32],
-    relation: int,
+    batch: Batch,
     num_entities: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """What the best rules with constants say for queries [q]: rows of the wanted [SUMMARIES].
 
     A hidden tail below -1 stands for tail -2 - hidden with all links between head and tail hidden.
     """
+    heads, hidden, relation = batch.heads, batch.hidden, batch.relation
     out, out_value = np.empty(1024, np.int32), np.empty(1024, np.float32)
     spans = np.zeros((len(heads), SUMMARIES + 1), np.int64)
     is_candidate, known = np.zeros(num_entities, np.bool_), np.zeros(num_entities, np.bool_)
@@ -279,9 +284,9 @@ def summarise(
         known[graph.tails[first:last]] = True
         used, query = 0, Query(head, relation, tail, all_links)
         if about_x:
-            used = _by_head(graph, items, by_item, query, of_head, found, used)
+            used = _by_head(graph, items, tables.by_item, query, of_head, found, used)
         if about_y:
-            used = _by_answer(graph, items, by_answer, query, of_answer, found, used)
+            used = _by_answer(graph, items, tables.by_answer, query, of_answer, found, used)
         if filled + used * SUMMARIES > len(out):
             size = 2 * (filled + used * SUMMARIES)
             out, out_value = grown(out, size), grown(out_value, size)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import STRETCH, UNSEEN
+from rnnlogic.features.base import STRETCH, UNSEEN, Batch
 from rnnlogic.features.chains.reference import tails_of
-from rnnlogic.features.constants.kernels import BEST, LEAST, SUMMARIES, SUPPORT, Table
+from rnnlogic.features.constants.kernels import BEST, LEAST, SUMMARIES, SUPPORT, RelationTables
 from rnnlogic.features.items import Items
 from rnnlogic.features.ops.reference import Cells, Facts, Output, as_rows
 
@@ -52,19 +52,17 @@ def confidence(support: int, holders: int) -> float:
 def summarise(
     graph: GraphArrays,
     items: Items,
-    by_item: Table,
-    by_answer: Table,
+    tables: RelationTables,
     wanted: NDArray[np.bool_],
-    heads: NDArray[np.int32],
-    hidden: NDArray[np.int32],
-    relation: int,
+    batch: Batch,
     num_entities: int,
 ) -> Output:
     """What the best rules with constants say for queries [q]: rows of the wanted [SUMMARIES].
 
     Tables are not looked at: everything is counted here.
     """
-    del by_item, by_answer
+    del tables
+    heads, hidden, relation = batch.heads, batch.hidden, batch.relation
     cells: Cells = [[{} for _ in heads] for _ in range(SUMMARIES)]
     for q, (head, tail) in enumerate(zip(heads.tolist(), hidden.tolist(), strict=True)):
         query = _Query(graph, items, relation, head, tail, num_entities)

@@ -15,8 +15,8 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.features.aggregates import Best, NoisyOr
 from rnnlogic.features.base import Answers, Batch, Mask, Place, Query, Rows, Source, Stage, Term
 from rnnlogic.features.constants.behind import implied_rules
-from rnnlogic.features.constants.kernels import summarise
-from rnnlogic.features.constants.tables import RelationTables, relation_tables
+from rnnlogic.features.constants.kernels import RelationTables, summarise
+from rnnlogic.features.constants.tables import relation_tables
 from rnnlogic.features.names import owned, places_of
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -67,8 +67,5 @@ class ReadySummaries:
         """What the rules say that are true of the heads, and of answers."""
         del answers, most
         place, size = self.place, self.place.graph.num_entities
-        arrays, items, relation = place.graph.arrays, place.items(), batch.relation
-        by_item, by_answer = self.tables
-        heads, hidden = batch.heads, batch.hidden
-        rows = summarise(arrays, items, by_item, by_answer, self.wanted, heads, hidden, relation, size)
+        rows = summarise(place.graph.arrays, place.items(), self.tables, self.wanted, batch, size)
         return Rows(place.place, *rows)

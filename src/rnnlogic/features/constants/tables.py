@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.base import UNSEEN
-from rnnlogic.features.constants.kernels import LEAST, SUPPORT, Table, count_answers
+from rnnlogic.features.constants.kernels import LEAST, SUPPORT, RelationTables, Table, count_answers
 from rnnlogic.features.items import Items
 
 Counted = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
-
-
-class RelationTables(NamedTuple):
-    """Rules with constants that answer the queries of a relation."""
-
-    by_item: Table
-    by_answer: Table  # of the inverse relation: its answers are the heads of this one
 
 
 def relation_tables(graph: Graph, items: Items, relation: int) -> RelationTables:

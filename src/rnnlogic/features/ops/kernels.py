@@ -5,13 +5,14 @@ Inner loops have unsigned places, so that numba leaves out the check for places 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
+from rnnlogic.features.base import Answers, Batch
 from rnnlogic.features.chains.kernels import edges_of
 from rnnlogic.features.items import Items
 
@@ -168,23 +169,28 @@ def _mark_links(
             marks[other] |= 2 if by >= items.num_relations else 4
 
 
+class Counted(NamedTuple):
+    """The answers of a relation."""
+
+    frequent: NDArray[np.int32]  # the most frequent ones
+    times: NDArray[np.int64]  # [E] facts of the relation that lead to each entity
+
+
 @compiled
 def describe_links(
     graph: GraphArrays,
     items: Items,
     wanted: NDArray[np.bool_],
-    heads: NDArray[np.int32],
-    hidden: NDArray[np.int32],
-    relation: int,
-    answer_ptr: NDArray[np.int64],
-    answers: NDArray[np.int32],
+    batch: Batch,
+    answers: Answers,
     marks: NDArray[np.int8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """Which answers of queries [q] are linked to the head, or are the head: rows of the wanted [LINKS].
 
     `marks` [E] is zero before and after.
     """
-    out = np.empty(LINKS * len(answers), np.int32)
+    heads, hidden, relation, ptr = batch.heads, batch.hidden, batch.relation, answers.ptr
+    out = np.empty(LINKS * len(answers.entity), np.int32)
     spans = np.zeros((len(heads), LINKS + 1), np.int64)
     few = np.empty(len(marks), np.int32)  # answers that are linked at all
     filled = 0
@@ -193,11 +199,11 @@ def describe_links(
         tail = -2 - hidden[q] if all_links else hidden[q]
         _mark_links(graph, items, head, relation, tail, all_links, marks)
         number, has_head = 0, False
-        for i in range(answer_ptr[q], answer_ptr[q + 1]):
-            if marks[np.uint32(answers[i])] != 0:
-                few[number] = answers[i]
+        for i in range(ptr[q], ptr[q + 1]):
+            if marks[np.uint32(answers.entity[i])] != 0:
+                few[number] = answers.entity[i]
                 number += 1
-            has_head |= answers[i] == head
+            has_head |= answers.entity[i] == head
         for k in range(LINKS - 1):
             spans[q, k] = filled
             for answer in few[: number if wanted[k] else 0]:
@@ -223,20 +229,18 @@ def _logarithms(items: Items) -> NDArray[np.float64]:
 def describe_rates(
     graph: GraphArrays,
     items: Items,
-    frequent: NDArray[np.int32],
-    times: NDArray[np.int64],
+    counted: Counted,
     wanted: NDArray[np.bool_],
-    heads: NDArray[np.int32],
-    relation: int,
-    answer_ptr: NDArray[np.int64],
-    answers: NDArray[np.int32],
+    batch: Batch,
+    answers: Answers,
     is_found: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     """How often answers of queries [q] are answers of other queries: rows of the wanted [RATES].
 
-    `times` [E] of the relation's facts lead to each entity. The `frequent` ones are answers, too, if other
-    heads than that of the query have them. `is_found` [E] is False before and after.
+    The frequent ones are answers, too, if other heads than that of the query have them. `is_found` [E] is
+    False before and after.
     """
+    (frequent, times), heads, relation, ptr = counted, batch.heads, batch.relation, answers.ptr
     out, out_value = np.empty(1024, np.int32), np.empty(1024, np.float32)
     spans = np.zeros((len(heads), RATES + 1), np.int64)
     few = np.empty(len(is_found), np.int32)  # answers that others have, too
@@ -246,8 +250,8 @@ def describe_rates(
         first, last = edges_of(graph, relation, heads[q])
         is_known[graph.tails[first:last]] = True
         number = 0
-        for i in range(answer_ptr[q], answer_ptr[q + 1]):
-            place = np.uint32(answers[i])
+        for i in range(ptr[q], ptr[q + 1]):
+            place = np.uint32(answers.entity[i])
             few[np.uint64(number)] = place
             number += times[place] > is_known[place]
             is_found[place] = True
@@ -271,8 +275,8 @@ def describe_rates(
                 out[np.uint64(filled)], out_value[np.uint64(filled)] = answer, amount
                 filled += 1
         spans[q, RATES] = filled
-        for i in range(answer_ptr[q], answer_ptr[q + 1]):
-            is_found[np.uint32(answers[i])] = False
+        for i in range(ptr[q], ptr[q + 1]):
+            is_found[np.uint32(answers.entity[i])] = False
         is_known[graph.tails[first:last]] = False
     return rule_by_rule(out, out_value, spans, wanted)
 

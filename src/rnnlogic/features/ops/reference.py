@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
+from rnnlogic.features.base import Answers, Batch
 from rnnlogic.features.chains.reference import tails_of
 from rnnlogic.features.items import Items
-from rnnlogic.features.ops.kernels import LINKS, RATES
+from rnnlogic.features.ops.kernels import LINKS, RATES, Counted
 
 Cells = list[list[dict[int, float]]]  # by feature, then by query: the value of each entity
 Output = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
@@ -90,14 +91,12 @@ def describe_links(
     graph: GraphArrays,
     items: Items,
     wanted: NDArray[np.bool_],
-    heads: NDArray[np.int32],
-    hidden: NDArray[np.int32],
-    relation: int,
-    answer_ptr: NDArray[np.int64],
-    answers: NDArray[np.int32],
+    batch: Batch,
+    answers: Answers,
     marks: NDArray[np.int8],
 ) -> Output:
     """Which answers of queries [q] are linked to the head, or are the head: rows of the wanted [LINKS]."""
+    heads, hidden, relation = batch.heads, batch.hidden, batch.relation
     cells: Cells = [[{} for _ in heads] for _ in range(LINKS)]
     for q, (head, out) in enumerate(zip(heads.tolist(), hidden.tolist(), strict=True)):
         facts = Facts(graph, items, len(marks))
@@ -111,7 +110,7 @@ def describe_links(
                     linked[0].add(t)
             else:
                 linked[1 if r < items.num_relations else 2].add(t)
-        own = answers[answer_ptr[q] : answer_ptr[q + 1]].tolist()
+        own = answers.entity[answers.ptr[q] : answers.ptr[q + 1]].tolist()
         for k, those in enumerate(linked):
             cells[k][q] = {e: 1.0 for e in own if e in those}
     return as_rows(cells, wanted)
@@ -120,16 +119,14 @@ def describe_links(
 def describe_rates(
     graph: GraphArrays,
     items: Items,
-    frequent: NDArray[np.int32],
-    times: NDArray[np.int64],
+    counted: Counted,
     wanted: NDArray[np.bool_],
-    heads: NDArray[np.int32],
-    relation: int,
-    answer_ptr: NDArray[np.int64],
-    answers: NDArray[np.int32],
+    batch: Batch,
+    answers: Answers,
     is_found: NDArray[np.bool_],
 ) -> Output:
     """How often answers of queries [q] are answers of other queries: rows of the wanted [RATES]."""
+    (frequent, times), heads, relation = counted, batch.heads, batch.relation
     cells: Cells = [[{} for _ in heads] for _ in range(RATES)]
     facts = Facts(graph, items, len(is_found))
     for q, head in enumerate(heads.tolist()):
@@ -137,7 +134,8 @@ def describe_rates(
         seen = {e: int(times[e]) - (e in known) for e in range(len(times))}
         degree = Counter(t for _, _, t in facts.all)
         degree.subtract(known)
-        own = dict.fromkeys([*answers[answer_ptr[q] : answer_ptr[q + 1]].tolist(), *frequent.tolist()])
+        found = answers.entity[answers.ptr[q] : answers.ptr[q + 1]]
+        own = dict.fromkeys([*found.tolist(), *frequent.tolist()])
         own = {e: None for e in own if seen[e] > 0}
         cells[0][q] = dict.fromkeys(own, 1.0)
         cells[1][q] = {e: math.log1p(seen[e]) for e in own}
