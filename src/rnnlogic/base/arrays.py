@@ -30,7 +30,6 @@ DTYPES = {  # in the order of safetensors, whose files begin with the last: so e
     "I64": "int64",
     "U64": "uint64",
 }
-LONGEST_HEADER = 1 << 24  # bytes
 LARGEST = 1e12  # no fit gives larger values; sums and products of such ones are still numbers, in float32 too
 METADATA = "__metadata__"
 ALIGNED = 8  # bytes: the length of the header, and what the header is filled up to a multiple of
@@ -207,7 +206,7 @@ def _declared(name: str, declaration: Declaration) -> Declared | None:
 def _header(data: bytearray) -> tuple[dict[str, _Entry], dict[str, str], int]:
     """What lies where; every byte belongs to exactly one array."""
     length = int.from_bytes(data[:ALIGNED], "little")
-    if len(data) < 8 or length > min(len(data) - 8, LONGEST_HEADER):
+    if len(data) < 8 or length > min(len(data) - 8, 1 << 24):  # bytes
         raise WrongArraysError("it is no safetensors file")
     try:
         header = json.loads(bytes(data[8 : 8 + length]))

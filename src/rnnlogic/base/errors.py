@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SUGGESTIONS = 3
-SIMILARITY = 0.5  # a suggestion shares at least this part of the letters, in the same order
 
 
 class RNNLogicError(Exception):
@@ -45,6 +44,6 @@ def nearest_spellings(name: str, known: Iterable[str]) -> list[str]:
         list(known),
         scorer=Indel.normalized_similarity,
         limit=2 * SUGGESTIONS,  # the same spelling may be both a name and a label
-        score_cutoff=SIMILARITY,
+        score_cutoff=0.5,  # a suggestion shares at least this part of the letters, in the same order
     )
     return list(dict.fromkeys(near for near, _, _ in found))[:SUGGESTIONS]

@@ -32,7 +32,6 @@ class Count:
         cls.now = Compiled(cls.now.kernels + 1, cls.now.seconds + seconds)
 
 
-LINE_EVERY = 60.0  # seconds between two lines of the same stage, without a terminal
 # What is left cannot be told before so much of a stage is done, as a share and in seconds
 LEAST_SHARE, LEAST_SECONDS = 0.05, 5.0
 LEAST_COMPILED = 1.0  # seconds of compilation that are worth a line
@@ -158,7 +157,8 @@ class _Lines:
             self._began = self._printed = time.monotonic()
             self._compiled = Count.now
         self._done, self._total, self._note, self._told = done, total, note, time.monotonic()
-        if self._told - self._printed > LINE_EVERY:
+        # Without a terminal a stage prints a line a minute
+        if self._told - self._printed > 60.0:
             seconds = self._told - self._began
             left = seconds_left(done, total, seconds)
             _print(self._line(seconds) + ("" if left is None else f", about {left:.0f} s left"))

@@ -29,8 +29,6 @@ EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts: a first guess where nothing is held out; the estimate does not depend on it
 FORMAT = 3  # 2 assumed how many facts are missing; 1 had other features, and no stretch
 LEAST_EFFORT = 0.1
-ROUNDING = 1e-6  # by which a mean of probabilities may exceed 1
-LEAST_DIVISOR = 1e-6  # of a feature; a fit gives 0.5 or more
 ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
 
@@ -223,7 +221,7 @@ def _bin(told: dict[str, Any]) -> Bin:
 def _within(told: dict[str, Any], name: str, most: float) -> float:
     """A number from 0 to the most that it can be; a run may come from anybody."""
     number = float(told[name])
-    if not 0 <= number <= most + ROUNDING:
+    if not 0 <= number <= most + 1e-6:  # sums of probabilities are rounded
         raise ValueError(f"{name} is {number:g}, not within 0 and {most:g}")
     return min(number, most)
 
@@ -231,6 +229,6 @@ def _within(told: dict[str, Any], name: str, most: float) -> float:
 def _model(arrays: Arrays, prefix: str) -> ProbabilityModel:
     *vectors, constant, stretch = (arrays[f"{prefix}.{field.name}"] for field in fields(ProbabilityModel))
     ceiling, mean, scale, weights, offsets = vectors
-    if not (scale >= LEAST_DIVISOR).all() or not (ceiling >= -LARGEST).all():
+    if not (scale >= 1e-6).all() or not (ceiling >= -LARGEST).all():  # a fit gives 0.5 or more
         raise ValueError(f"{prefix}: a scale or ceiling is out of range")
     return ProbabilityModel(ceiling, mean, scale, weights, offsets, float(constant), stretch)

@@ -19,7 +19,6 @@ from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.base import AnswerScorer
 
-PRIOR = 0.5  # of the square of a shift: about as much as two decisions against it
 FARTHEST = 10.0
 
 
@@ -54,6 +53,7 @@ def _shift(logits: Values, is_true: NDArray[np.bool_], stretch: Values) -> float
 
     def loss(shift: float) -> float:
         found = stretched(logits + shift, stretch)
-        return float(np.logaddexp(0, signs * found).sum()) + PRIOR * shift**2
+        # A shift costs about as much as two decisions against it
+        return float(np.logaddexp(0, signs * found).sum()) + 0.5 * shift**2
 
     return float(minimize_scalar(loss, bounds=(-FARTHEST, FARTHEST), method="bounded").x)

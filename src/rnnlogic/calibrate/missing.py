@@ -18,7 +18,6 @@ from rnnlogic.base.errors import RNNLogicError
 Origin = Literal["counted", "estimated", "given"]
 Values = NDArray[np.float64]
 
-TAILS = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # shares of the hidden facts above a threshold
 FEW = 5.0  # hidden facts that the bound of the whole graph counts in the bound of a relation
 HALF = 0.5  # of a proposal is added to their number, as is usual where a count may be 0
 # False facts that no rule can tell from missing ones, as a share of the facts: some are in every graph. So a
@@ -87,7 +86,7 @@ def estimated_missing(
     known = np.maximum(facts, 1)
     lowest = np.full(len(facts), np.inf)
     all_hidden, all_proposals = map(_as_one_relation, (hidden, proposals))
-    for tail in TAILS:
+    for tail in (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):  # shares of the hidden facts above a threshold
         bound, number = _bound(hidden, proposals, picked, tail)
         whole, _ = _bound(all_hidden, all_proposals, picked.sum(keepdims=True), tail)
         if np.isfinite(whole[0]):

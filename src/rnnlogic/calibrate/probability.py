@@ -25,11 +25,9 @@ from rnnlogic.base.chances import expit
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
-LEAST_SCALE = 0.5  # so one or two cases do not make what is rare, such as loops, decisive
 KNOTS = (-1.5, 0.0, 1.5)  # log-odds between which they are stretched by a factor of their own
 AS_THEY_ARE = np.array([1.0] * (len(KNOTS) + 1) + [0.0])  # factors, and a shift
 FARTHEST = 4.0  # that log-odds of a relation are shifted; four standard deviations
-CEILING = 0.9  # quantile of the cases at which a feature is cut off
 
 Values = NDArray[np.float64]
 
@@ -106,13 +104,14 @@ def fit_probability(
     width = proposals.features.shape[1]
     ceiling = np.full(width, np.inf)
     for column in columns.capped if len(cases) else ():
-        ceiling[column] = np.quantile(cases.features[:, column], CEILING)
+        # A feature is cut off at this quantile of the cases
+        ceiling[column] = np.quantile(cases.features[:, column], 0.9)
     features = np.minimum(np.concatenate([cases.features, proposals.features]), ceiling)
     if not len(features):
         nothing = np.zeros(width)
         return ProbabilityModel(ceiling, nothing, nothing + 1, nothing, np.zeros(num_relations), _logit(0.0))
     mean, scale = features.mean(axis=0), features.std(axis=0)
-    scale = np.maximum(scale, LEAST_SCALE)
+    scale = np.maximum(scale, 0.5)  # so one or two cases do not make what is rare, such as loops, decisive
     standard = (features - mean) / scale
     relation = np.concatenate([cases.relation, proposals.relation])
     unit = float(cases.weight.mean()) if len(cases) else 1.0  # the penalty counts cases, not facts

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 BLOCK = 1000  # queries answered at a time
 TOLD = 3  # rows without an answer that are told one by one
 COLUMNS = ("head", "relation", "rank", "answer", "score", "probability", "known", "label", "problem")
-UNANSWERED = 1  # exit code if rows of --input were left unanswered
 
 Query = tuple[str, str]  # head, relation
 
@@ -277,7 +276,7 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
         echo(f"warning: {path}:{row.line}: {row.problem}", err=True)
     more = "; the column problem names them all" if len(rows) > TOLD else ""
     echo(f"warning: {len(rows):,} row(s) left unanswered{more}", err=True)
-    raise typer.Exit(UNANSWERED)
+    raise typer.Exit(1)  # exit code if rows of --input were left unanswered
 
 
 def _print_answers(

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
 
-FIT = 0.93  # of a budget; the rest is for the validation set
-
 
 @dataclass(frozen=True)
 class Chosen:
@@ -166,7 +164,7 @@ def fit_run(
         echo(f"resuming the fit in {folder}", err=True)
     model = RNNLogic(config)
     with StageProgress() as progress:
-        minutes = budget.share(FIT).minutes
+        minutes = budget.share(0.93).minutes  # the rest is for the validation set
         model.fit(dataset, folder, progress, minutes, restart, embeddings, rules, generate)
         _measure(model, Run.open(folder), progress, budget)
     return model, was_finished

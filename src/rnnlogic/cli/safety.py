@@ -17,10 +17,8 @@ from typer.core import TyperGroup
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.output import echo
 
-STOPPED = 128  # exit code of a command that a signal stopped: this and the signal's number
 SIGNALS = ("SIGTERM", "SIGHUP")
 LARGEST = 1 << 53
-LAST_STREAM = 2  # number of the standard error stream
 
 
 class Stopped(KeyboardInterrupt):
@@ -42,7 +40,8 @@ class SafeGroup(TyperGroup):
 
 def exit_code(stop: KeyboardInterrupt) -> int:
     """What a command that was stopped returns."""
-    return STOPPED + (stop.number if isinstance(stop, Stopped) else int(signal.SIGINT))
+    # The exit code of a command that a signal stopped is 128 + its number
+    return 128 + (stop.number if isinstance(stop, Stopped) else int(signal.SIGINT))
 
 
 def open_streams() -> None:
@@ -50,7 +49,7 @@ def open_streams() -> None:
 
     Else the next file that is opened gets their number, and whatever prints would write into it.
     """
-    while (number := os.open(os.devnull, os.O_RDWR)) <= LAST_STREAM:
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # number of the standard error stream
         pass  # the lowest number that is free: one of the streams
     os.close(number)
     for name in ("stdout", "stderr"):

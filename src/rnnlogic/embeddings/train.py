@@ -24,7 +24,6 @@ from rnnlogic.evaluation.evaluate import evaluate
 
 SHOW_EVERY = 0.5  # seconds between two calls of the progress function
 SHARE = 0.85  # of a budget; the rest is for files, and for who evaluates the embedding
-EVALUATION = 0.15  # of the time for training, at most, for the first evaluation
 KEEP_EVERY = 120.0  # seconds between two checkpoints
 BEST = "best_"  # before the names of the best parameters so far, in a checkpoint
 
@@ -208,7 +207,8 @@ def _end_of_steps(training: Training, most_seconds: float) -> float:
     """When to stop, so that an evaluation ends in time; how long that takes is known after the first."""
     if most_seconds == math.inf:
         return math.inf
-    measured = training.history[-1].get("evaluation", 0.0) if training.history else EVALUATION * most_seconds
+    # The first evaluation may take this share of the time for training
+    measured = training.history[-1].get("evaluation", 0.0) if training.history else 0.15 * most_seconds
     return most_seconds - measured
 
 

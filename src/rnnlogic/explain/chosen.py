@@ -16,7 +16,6 @@ from rnnlogic.rules.rule import CLOSE, Feature, Rule, format_rule, reading_order
 
 REASONS = 3  # named at most
 # Of the confidence of the first reason, that a further one must have: no guess stands beside a good reason.
-NEARLY = 0.5
 LEAST_SHARE = 0.01  # of what speaks for the answer, that a further reason must add
 TRIED = 40  # rules whose paths are looked up for one reason, at most
 
@@ -120,7 +119,7 @@ def _strongest(
     found: Sequence[Reason],
 ) -> tuple[Contribution, Path] | None:
     """The rule with a path that adds most, if it is nearly as confident as the first reason."""
-    least = NEARLY * _confidence(found[0].rule)
+    least = 0.5 * _confidence(found[0].rule)
     good = [one for one in rules if _confidence(one) >= least]
     for one in sorted(good, key=lambda one: -one.contribution)[:TRIED]:
         path = path_of(one)

@@ -10,8 +10,6 @@ from rnnlogic.explain.ideas import Question
 from rnnlogic.features.chains.paths import Fact, Path, paths
 from rnnlogic.rules.rule import Feature, Rule
 
-SEARCHED = 256  # walks among which those without a repeated entity are looked for
-
 
 def shown_paths(
     graph: Graph, question: Question, rule: Rule, limit: int, hidden: Fact | None = None
@@ -21,7 +19,8 @@ def shown_paths(
         return tuple(_links(graph, question, rule.name))[:limit]
     found = paths(graph, question.head, rule, question.tail, limit, hidden).paths
     if any(comes_back(path) is not None for path in found):
-        found = paths(graph, question.head, rule, question.tail, max(limit, SEARCHED), hidden).paths
+        # Paths without a repeated entity are looked for among this many walks
+        found = paths(graph, question.head, rule, question.tail, max(limit, 256), hidden).paths
     return tuple(sorted(found, key=lambda path: comes_back(path) is not None)[:limit])
 
 

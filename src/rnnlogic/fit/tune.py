@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 JOURNAL, SETTINGS, REPORT = "trials.log", "settings.yaml", "report.md"
 COMMON = ("mined", "pretrained")  # stages that trials of the same length share
-LEAST_TRIALS = 6  # for a word on what mattered
 FEATURES = ("binary", "log1p", "count")
 PACKAGED = "packaged"  # marks the trial of the default settings, which need not be the first one that ends
 
@@ -262,7 +261,7 @@ def _tuned(study: optuna.Study, base: Config) -> Tuned:
 
     done = sorted(_complete(study), key=lambda trial: (-(trial.value or 0.0), trial.number))
     importance: dict[str, float] = {}
-    if len(done) >= LEAST_TRIALS:
+    if len(done) >= 6:  # fewer say nothing of what mattered
         evaluator = optuna.importance.PedAnovaImportanceEvaluator()
         importance = optuna.importance.get_param_importances(study, evaluator=evaluator)
     trials = tuple(

@@ -33,7 +33,6 @@ INPUT_SIZE, HIDDEN_SIZE = 512, 256  # as in the paper
 CHUNK_RULES = 1 << 13  # sequences that are sampled or scored at a time
 CHUNK_EXTENSIONS = 1 << 22  # (prefix, next relation) pairs that a beam search scores at a time
 WIDEST = 16  # times the usual width, at most, where bans leave too few rules
-REDRAWS = 20  # attempts to replace a banned rule by drawing again
 
 
 class RankedRules(NamedTuple):
@@ -291,7 +290,7 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
     ) -> NDArray[np.int64]:
         """Head and tokens [n, max_length + 2] of one body for each head; none where every draw is banned."""
         kept = []
-        for _ in range(REDRAWS):
+        for _ in range(20):  # attempts to replace a banned rule by drawing again
             tokens = [self._draw(tables, chunk, generator) for chunk in heads.split(CHUNK_RULES)]
             rows: NDArray[np.int64] = torch.cat([heads[:, None], torch.cat(tokens)], dim=1).numpy()
             if not banned:

@@ -17,7 +17,6 @@ from rnnlogic.rules.ruleset import RuleSet
 
 TRIED = 10  # steps after which it is clear how many a budget allows
 LEAST_PART = 0.3  # of the steps; fewer teach too little
-THINNED_ENDS = 8  # of a batch's longest rules every eighth teaches its END, with eightfold weight
 
 
 class Schedule(NamedTuple):
@@ -56,7 +55,8 @@ def fit_generator(
     rules, shares = _shares(rules, np.asarray(weights, dtype=np.float64), per_relation)
     heads, tokens = net.encode(rules)
     tree = PrefixTree(heads.numpy(), tokens.numpy(), shares, net.end)
-    thinned = 1 if len(shares) <= batch_size else THINNED_ENDS
+    # Of a batch's longest rules every eighth teaches its END, with eightfold weight
+    thinned = 1 if len(shares) <= batch_size else 8
     adam = Adam(net.parameters(), learning_rate, max(steps, 1))
     losses = np.zeros(steps)
     began = time.monotonic()

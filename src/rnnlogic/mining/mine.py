@@ -16,7 +16,6 @@ from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import RuleStatistics, rule_statistics, training_queries
 
-SEARCH = 0.4  # of the time for mining; statistics take the rest
 MANY = 3  # times as many candidates as are kept: most are dropped after some of the queries
 EARLY = 4  # a fourth of the queries
 CANDIDATES_PER_SECOND, LEAST_CANDIDATES = 2000, 50  # under a budget; measured on FB15k-237, on one core
@@ -40,7 +39,7 @@ def mine_rules(
 ) -> Mined:
     """The rules of highest quality for each head relation, best first; what is found within the budget."""
     threads, tick, budget = work
-    search = work._replace(budget=budget.share(SEARCH))
+    search = work._replace(budget=budget.share(0.4))  # statistics take the rest
     settings = _affordable(settings, graph.num_relations, budget)
     candidates = find_candidates(graph, settings, max_length, banned, seed, search)
     queries = training_queries(graph, settings.queries_per_relation, seed)

@@ -24,7 +24,6 @@ from rnnlogic.runs.folder import Run
 from rnnlogic.runs.frontier import HEADERS, frontier_rows
 
 RELATIONS, RULES = 12, 2  # relations that are shown, and rules of each
-NOTES = 4  # of what reading the data found
 SCORES = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 REPORTS = ("valid", "test", "test-train+valid")
 
@@ -62,7 +61,7 @@ def _data(dataset: Dataset) -> Section:
     pairs += [(f"facts of {split}", len(dataset.facts(split))) for split in EVIDENCE_SPLITS["all"]]
     notes = dataset.report.lines()
     text = [dataset.source] if dataset.source else []
-    return Section("Data", (*text, *islice(notes, NOTES)), _pairs(pairs))
+    return Section("Data", (*text, *islice(notes, 4)), _pairs(pairs))  # of what reading the data found
 
 
 def _model(learned: Learned, run: Run | None) -> Section:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 HIDDEN = "The fact is in the graph; it was hidden to apply the rules."
 LEFT_OUT = "Each number: the score minus the score without it; they need not sum to it."
-LEAD = 10  # columns of "because" and the like
 FACTS = 4  # of those that it depends on
 NAMES = (40, 30, 24, 20, 16, 12)  # columns of a name, as many as fit
 
@@ -114,4 +113,4 @@ def _top(told: Explanation, width: int) -> list[str]:
 
 
 def _lead(word: str) -> str:
-    return word.ljust(LEAD)
+    return word.ljust(10)  # columns of "because" and the like

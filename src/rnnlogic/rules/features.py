@@ -19,7 +19,6 @@ class Meaning(NamedTuple):
     makes_candidates: bool  # whether it adds answers, or only speaks about answers found otherwise
 
 
-NO_CODE = -2  # of a feature that is not in the table
 FEATURES: dict[str, Meaning] = {
     meaning.name: meaning
     for meaning in (
@@ -41,7 +40,7 @@ FEATURES: dict[str, Meaning] = {
 
 def code_of(name: str) -> int:
     """The code of a feature in the arrays of a rule set; -2 where there is none of this name."""
-    return _names().index(name) if name in FEATURES else NO_CODE
+    return _names().index(name) if name in FEATURES else -2  # not in the table
 
 
 def name_of(code: int) -> str:

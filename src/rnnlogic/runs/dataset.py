@@ -30,7 +30,6 @@ LARGE = 200_000  # facts from which on it takes longer to sort a graph than to m
 FORMAT = 3  # of the whole folder; folders of version 0.1 have no mark
 READ = (2, FORMAT)  # folders of format 2 have no checksums
 MARK = re.compile(rb'\{\s*"format": (\d{1,9}),')  # how a vocabulary begins; the rest may take seconds to read
-MARK_BYTES = 64
 
 
 def write_dataset(folder: Path, dataset: Dataset) -> None:
@@ -106,7 +105,7 @@ def require_format(folder: Path) -> None:
     """Refuse a folder of another version."""
     try:
         with (folder / VOCABULARY).open("rb") as file:
-            mark = MARK.match(file.read(MARK_BYTES))
+            mark = MARK.match(file.read(64))
     except OSError:
         mark = None
     if mark is None:

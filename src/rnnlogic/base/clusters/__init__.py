@@ -111,7 +111,6 @@ atexit.register(_close_that_of_variable)
 
 
 SECONDS = 1.0  # that a task should take
-TURNS = 4  # tasks that every worker should get of what is left, at least, so that none is left alone
 
 
 class Grouping:
@@ -140,4 +139,5 @@ class Grouping:
         if not self._measured:
             return 1
         enough = int(SECONDS * self._measured / max(self._seconds, 1e-9))
-        return max(1, min(enough, left // (TURNS * self._workers)))
+        # Every worker should get at least four tasks of what is left, so that none is left alone
+        return max(1, min(enough, left // (4 * self._workers)))

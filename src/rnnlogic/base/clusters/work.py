@@ -20,8 +20,6 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import one_blas_thread
 from rnnlogic.base.recent import Recent
 
-APART = 1 << 12  # bytes from which on an array lies apart
-
 
 class Packed(NamedTuple):
     """An object without its large arrays, these arrays as bytes, and which of them may be written to."""
@@ -58,7 +56,7 @@ def pack(value: Any, name: Callable[[Any], Any]) -> Packed:
 
     def apart(buffer: pickle.PickleBuffer) -> bool:
         raw = buffer.raw()
-        if raw.nbytes < APART:
+        if raw.nbytes < 1 << 12:  # bytes from which on an array lies apart
             return True  # in band
         packed.buffers.append(np.frombuffer(raw, np.uint8))
         packed.writeable.append(not raw.readonly)

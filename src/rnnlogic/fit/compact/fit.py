@@ -23,7 +23,6 @@ from rnnlogic.predictors.loglinear.signs import Signs, clipped
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
-STEEP = 4  # candidates for a closer look, as a multiple of the rules that are looked for
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
 NONE: Ids = np.empty(0, np.int64)
 FEW = 16  # models of up to 16 rules are improved at every stop, not only at these levels: they take no time
@@ -143,7 +142,8 @@ def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit:
     slope = -column_sums(problem.columns, allowed, upstream)
     slope = np.maximum(_towards(slope, fit.signs[allowed]) - fit.penalty[allowed], 0.0)
     slope[np.isin(allowed, model.active)] = 0.0
-    steep = np.argsort(-slope, kind="stable")[: STEEP * number]
+    # Four candidates for each rule that is looked for get a closer look
+    steep = np.argsort(-slope, kind="stable")[: 4 * number]
     steep = np.sort(steep[slope[steep] > 0])
     curvature = second_derivatives(problem, allowed[steep], upstream) + fit.weight_decay
     promised = slope[steep] ** 2 / curvature

@@ -17,8 +17,6 @@ from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 
-TURNS_KEPT = 8  # relations whose turns are held in memory
-
 
 class PathValues(RuleValues):
     """Values of rules whose paths an embedding scores."""
@@ -28,7 +26,7 @@ class PathValues(RuleValues):
     def __init__(self, rules: RuleSet, feature: Feature, paths: PathModel) -> None:
         super().__init__(rules, feature)
         self.paths = paths
-        self._turns: Recent[Turns] = Recent(TURNS_KEPT)
+        self._turns: Recent[Turns] = Recent(8)  # relations whose turns are held in memory
 
     def phi(self, candidates: Candidates) -> NDArray[np.float32]:
         """phi [n] of the paths of each rule to each candidate."""

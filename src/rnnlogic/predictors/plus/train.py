@@ -29,7 +29,6 @@ from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 
 WEIGHTS, NETWORK, EXAMPLES = 0.4, 0.8, 0.4  # shares of a budget; the rest is for eta
-MIDDLE_OF_TRAINING = 0.5  # from there on the learning rate falls
 Fields = tuple[RuleSet, Weights, PlusParameters, RuleValues, Scorer | None, int | None]  # of a PlusScorer
 
 
@@ -196,7 +195,7 @@ class Optimizer:
         """The learning rate is constant at first and falls to nothing in the later half."""
         left = (self.epochs + 1 - epoch) / self.epochs
         for group in self._adam.param_groups:
-            group["lr"] = self.settings.learning_rate * min(1.0, left / (1 - MIDDLE_OF_TRAINING))
+            group["lr"] = self.settings.learning_rate * min(1.0, 2 * left)  # falls in the second half
 
 
 def _gradients(network: PlusNetwork, batch: Batch) -> tuple[float, list[Tensor]]:
