@@ -8,32 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Answers, Batch, Ids, Mask, Place, Rows, Source, Stage
+from rnnlogic.features.base import Answers, Batch, Ids, Mask, Place, Rows, Stage
 from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.names import owned, places_of
+from rnnlogic.features.names import NamedSource
 from rnnlogic.features.ops.kernels import Counted, describe_rates
-from rnnlogic.rules.ruleset import RuleSet
 
 RATES = ("seen", "frequency", "degree")  # in the order of the kernel
 FREQUENT_ANSWERS = 1000  # of a relation that are answers of all its queries, at most: bounds the work
 
 
-class BaseRate(Source):
+class BaseRate(NamedSource):
     """How common answers are. The frequent ones are answers of every query."""
 
     stage = Stage.ADDS
-    counts_paths = False
-
-    def owns(self, rules: RuleSet) -> Mask:
-        """The base rates."""
-        return owned(rules, RATES)
+    names = RATES
 
     def on(self, place: Place) -> ReadyBaseRate:
         """The answers of the relation, counted."""
-        wanted, places = places_of(place, RATES)
+        wanted, place = self.wanted(place)
         answers, times = answers_of(place.graph, place.relation)
         first = np.argsort(-times, kind="stable")[:FREQUENT_ANSWERS]  # ties by id
-        return ReadyBaseRate(place._replace(place=places), wanted, answers, times, answers[first])
+        return ReadyBaseRate(place, wanted, answers, times, answers[first])
 
 
 def answers_of(graph: Graph, relation: int) -> tuple[NDArray[np.int32], Ids]:

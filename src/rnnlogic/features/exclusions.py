@@ -6,29 +6,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rnnlogic.features.base import Answers, Batch, Mask, Place, Rows, Source, Stage
+from rnnlogic.features.base import Answers, Batch, Mask, Place, Rows, Stage
 from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.names import owned, places_of
+from rnnlogic.features.names import NamedSource
 from rnnlogic.features.ops.kernels import describe_links
-from rnnlogic.rules.ruleset import RuleSet
 
 EXCLUSIONS = ("reversed", "linked", "linked_back", "itself")  # in the order of the kernel
 
 
-class Exclusions(Source):
+class Exclusions(NamedSource):
     """What may rule answers out that others have found."""
 
     stage = Stage.DESCRIBES
-    counts_paths = False
-
-    def owns(self, rules: RuleSet) -> Mask:
-        """The exclusions."""
-        return owned(rules, EXCLUSIONS)
+    names = EXCLUSIONS
 
     def on(self, place: Place) -> ReadyExclusions:
         """The exclusions that the rules name."""
-        wanted, places = places_of(place, EXCLUSIONS)
-        return ReadyExclusions(place._replace(place=places), wanted)
+        wanted, place = self.wanted(place)
+        return ReadyExclusions(place, wanted)
 
 
 @dataclass(frozen=True, eq=False)

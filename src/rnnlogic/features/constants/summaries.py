@@ -13,12 +13,11 @@ import numpy as np
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.aggregates import Best, NoisyOr
-from rnnlogic.features.base import Answers, Batch, Mask, Place, Query, Rows, Source, Stage, Term
+from rnnlogic.features.base import Answers, Batch, Mask, Place, Query, Rows, Stage, Term
 from rnnlogic.features.constants.behind import implied_rules
 from rnnlogic.features.constants.kernels import RelationTables, summarise
 from rnnlogic.features.constants.tables import relation_tables
-from rnnlogic.features.names import owned, places_of
-from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.features.names import NamedSource
 
 SUMMARIES: dict[str, Best | NoisyOr] = {  # in the order of the kernel
     "best_constant_of_x": Best(),
@@ -28,21 +27,17 @@ SUMMARIES: dict[str, Best | NoisyOr] = {  # in the order of the kernel
 }
 
 
-class Summaries(Source):
+class Summaries(NamedSource):
     """What rules with constants say that no model holds."""
 
     stage = Stage.REACHES
-    counts_paths = False
-
-    def owns(self, rules: RuleSet) -> Mask:
-        """The summaries."""
-        return owned(rules, SUMMARIES)
+    names = SUMMARIES
 
     def on(self, place: Place) -> ReadySummaries:
         """The rules that the facts imply, counted."""
-        wanted, places = places_of(place, SUMMARIES)
+        wanted, place = self.wanted(place)
         tables = relation_tables(place.graph, place.items(), place.relation)
-        return ReadySummaries(place._replace(place=places), wanted, tables)
+        return ReadySummaries(place, wanted, tables)
 
     def terms(self, graph: Graph, name: str, query: Query) -> Sequence[Term]:
         """The rules that are true of a query, with their shares."""
