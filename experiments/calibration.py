@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.shown import print_table
 from rnnlogic.base.types import silent
 from rnnlogic.calibrate.calibration import calibrate
 from rnnlogic.calibrate.level import Level
@@ -145,11 +146,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=1))
         return
-    names = [name for name in rows[0] if name != "bins"]
-    print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
-    for row in rows:
-        cells = [f"{row[n]:.3f}" if isinstance(row[n], float) else str(row[n]) for n in names]
-        print(f"| {' | '.join(cells)} |")
+    print_table([{name: value for name, value in row.items() if name != "bins"} for row in rows])
 
 
 if __name__ == "__main__":

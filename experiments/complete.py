@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.shown import print_table
 from rnnlogic.calibrate.reliability import reliability
 from rnnlogic.model import RNNLogic
 
@@ -63,10 +64,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=2))
         return
-    print(f"| {' | '.join(rows[0])} |\n|{'---|' * len(rows[0])}")
-    for row in rows:
-        cells = [f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()]
-        print(f"| {' | '.join(cells)} |")
+    print_table(rows, ".3g")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import rnnlogic as rl
+from experiments.shown import print_table
 from rnnlogic.base.types import silent
 from rnnlogic.complete.complete import proposed_facts
 
@@ -133,10 +134,7 @@ def main() -> None:
     if options.json:
         print(json.dumps(rows, indent=1))
     elif rows:
-        print(f"| {' | '.join(rows[0])} |\n|{'---|' * len(rows[0])}")
-        for row in rows:
-            cells = [f"{value:.3f}" if isinstance(value, float) else str(value) for value in row.values()]
-            print(f"| {' | '.join(cells)} |")
+        print_table(rows)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from itertools import combinations as subsets
 from pathlib import Path
 from typing import Any
 
+from experiments.shown import print_table
 from paper.studies import full_model
 from rnnlogic.base.executor import default_threads
 from rnnlogic.embeddings.base import Embedding
@@ -85,10 +86,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     options = parser.parse_args()
     rows = study(Run.open(options.run), options.embeddings, tuple(options.etas))
-    print("| " + " | ".join(rows[0]) + " |")
-    print("|" + "---|" * len(rows[0]))
-    for row in rows:
-        print("| " + " | ".join(str(value) for value in row.values()) + " |")
+    print_table(rows, "")
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
 
