@@ -18,6 +18,7 @@ from rnnlogic.features.constants.summaries import Summaries
 from rnnlogic.features.exclusions import Exclusions
 from rnnlogic.features.items import Items
 from rnnlogic.features.ops.kernels import collect_answers
+from rnnlogic.features.reflexive import Reflexive
 from rnnlogic.rules.ruleset import RuleSet
 
 SOURCES: dict[str, Source] = {  # rows come in this order
@@ -25,6 +26,7 @@ SOURCES: dict[str, Source] = {  # rows come in this order
     "constants": ConstantRules(),
     "exclusions": Exclusions(),
     "base_rate": BaseRate(),
+    "reflexive": Reflexive(),
     "summaries": Summaries(),
 }
 

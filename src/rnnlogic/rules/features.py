@@ -29,6 +29,7 @@ FEATURES: dict[str, Meaning] = {
         Meaning("seen", "base_rate", "Y is an answer for others already", True),
         Meaning("frequency", "base_rate", "Y is often an answer of this relation", True),
         Meaning("degree", "base_rate", "Y has many facts", True),
+        Meaning("reflexive", "base_rate", "Y is X itself, as for other entities", True),
         Meaning("best_constant_of_x", "constants", "the best rule about X leads to Y", True),
         Meaning("constants_of_x", "constants", "several rules about X lead to Y", True),
         Meaning("best_constant_of_y", "constants", "the best rule about Y leads to X", True),
