@@ -1,10 +1,9 @@
-"""Takes pictures of every view of the explorer, wide and narrow, light and dark, stamped with version and run.
+"""Takes pictures of all views of the explorer: wide and narrow, light and dark, each with version and run.
 
-    python -m experiments.screenshots runs/countries                    # all of them, into build/screenshots
-    python -m experiments.screenshots runs/countries --docs             # those of the documentation
-    python -m experiments.screenshots runs/countries --beside runs/other
+    python -m experiments.screenshots runs/countries                      # into build/screenshots
+    python -m experiments.screenshots runs/countries --beside runs/other  # with two models side by side
 
-Needs playwright and Debian's chromium. What is asked is the best proposal of the run, or --head, --relation, --tail.
+Needs playwright and Debian's chromium. The fact asked about is the best proposal, unless one is given.
 """
 
 from __future__ import annotations
@@ -20,17 +19,16 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
-import rnnlogic
-
 ROOT = Path(__file__).resolve().parents[1]
-MOST = 150_000  # bytes of a picture in the documentation
 WIDTHS = (1400, 400)
-DOCUMENTED = ("start", "question", "why", "rules")
+MOST = 2000  # pixels from top to bottom: a queue goes on and on
 
 
 def main() -> None:
@@ -40,7 +38,6 @@ def main() -> None:
     )
     parser.add_argument("run", type=Path)
     parser.add_argument("--beside", type=Path, help="a second run, shown beside the first")
-    parser.add_argument("--docs", action="store_true", help="only those of docs/images")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "screenshots")
     for end in ("head", "relation", "tail"):
         parser.add_argument(f"--{end}")
@@ -51,12 +48,7 @@ def main() -> None:
         if None in fact.values():
             fact = best_proposal(address)
         views = views_of(f"{address}/runs/{quote(options.run.name)}", fact, options.beside)
-        if options.docs:
-            views = {name: views[name] for name in DOCUMENTED}
-            take_all(views, ROOT / "docs" / "images", options.run.name, [(1100, "light")], is_whole=False)
-        else:
-            looks = [(width, scheme) for width in WIDTHS for scheme in ("light", "dark")]
-            take_all(views, options.folder, options.run.name, looks, is_whole=True)
+        take_all(views, options.folder, options.run.name)
 
 
 @contextmanager
@@ -110,24 +102,21 @@ def views_of(run: str, fact: dict[str, str], beside: Path | None) -> dict[str, s
     return views
 
 
-def take_all(
-    views: dict[str, str], folder: Path, run: str, looks: list[tuple[int, str]], is_whole: bool
-) -> None:
-    """All pictures: the whole page of each view, or what is seen first."""
+def take_all(views: dict[str, str], folder: Path, run: str) -> None:
+    """All pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for width, scheme in looks:
+        for width, scheme in product(WIDTHS, ("light", "dark")):
             page = browser.new_page(viewport={"width": width, "height": 760}, color_scheme=scheme)
             for name, address in views.items():
-                suffix = f"-{width}-{scheme}" if is_whole else ""
-                take(page, address, folder / f"{name}{suffix}.png", run, is_whole)
+                take(page, address, folder / f"{name}-{width}-{scheme}.png", run)
             page.close()
         browser.close()
 
 
-def take(page: Page, address: str, file: Path, run: str, is_whole: bool) -> None:
-    """One picture, when all of the page is there."""
+def take(page: Page, address: str, file: Path, run: str) -> None:
+    """One picture of the whole page, when all of it is there."""
     page.goto(address)
     page.wait_for_selector("[data-fill], [data-filling]", state="detached")
     page.evaluate(
@@ -135,16 +124,17 @@ def take(page: Page, address: str, file: Path, run: str, is_whole: bool) -> None
           const stamp = document.createElement("p");
           stamp.className = "note";
           stamp.textContent = text;
-          Object.assign(stamp.style, { position: "absolute", top: 0, right: 0, margin: 0, fontSize: "10px", padding: "0 4px" });
+          const look = { position: "absolute", top: 0, right: "4px", margin: 0, fontSize: "10px" };
+          Object.assign(stamp.style, look);
           document.body.append(stamp);
         }""",
-        f"rnnlogic {rnnlogic.__version__} · run {run}",
+        f"rnnlogic {version('rnnlogic')} · run {run}",
     )
-    page.screenshot(path=file, full_page=is_whole)
-    size = file.stat().st_size
-    print(f"{file.name}: {size / 1000:.0f} kB")
-    if size > MOST and not is_whole:
-        raise SystemExit(f"{file} is too large")
+    tall = min(page.evaluate("document.documentElement.scrollHeight"), MOST)
+    page.screenshot(
+        path=file, full_page=True, clip={"x": 0, "y": 0, "width": page.viewport_size["width"], "height": tall}
+    )
+    print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 
 
 if __name__ == "__main__":

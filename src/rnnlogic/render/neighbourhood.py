@@ -1,6 +1,6 @@
 """The graph around an entity as a picture: it stands left, its facts to the right, theirs further right.
 
-Plain SVG with links, so it needs no script: a name opens its page, a sign beside it opens or closes its facts.
+Plain SVG with links, so it needs no script: a name opens its page, a sign beside it opens its facts.
 Facts that are only proposed are dashed. Every name is escaped; long ones are shortened, with a tooltip.
 """
 
@@ -29,9 +29,10 @@ class Around:
     why: str = ""  # of a proposal: how probable it is, and its reason
     link: str = ""  # of a proposal: the page that says more
     facts: tuple[Around, ...] = ()
-    left_out: int = 0  # facts that are not drawn
+    left_out: int = 0  # facts that are not drawn, of an entity with some that are
     can_open: bool = False  # whether it has facts to draw
     is_open: bool = False
+    is_mutual: bool = False  # the fact is true both ways
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,13 @@ def neighbourhood(middle: Around, vocab: Vocab, links: Links) -> str:
     root, rows = _placed(middle, 0, 0.0)
     every = list(_walk(root))
     lefts = _lefts(every, vocab)
-    width = max(lefts[spot.depth] + _width(spot.one, vocab) + 2 * SIGN + _more(spot.one)[1] for spot in every)
+    width = MARGIN + max(lefts[spot.depth] + _room(spot.one, vocab) for spot in every)
     height = rows * ROW + 2 * MARGIN
     title = escape(f"Facts around {printable(entity_words(middle.entity, vocab))}")
     parts = [part for spot in every for part in _drawn(spot, lefts, vocab, links)]
-    return (
-        f'<svg class="picture" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + MARGIN:.0f} {height:.0f}" '
-        f'width="{width + MARGIN:.0f}" height="{height:.0f}" role="group" aria-label="{title}">{"".join(parts)}</svg>'
-    )
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    what = f'class="picture around" role="group" aria-label="{title}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {what} {size}>{"".join(parts)}</svg>'
 
 
 def _placed(one: Around, depth: int, row: float) -> tuple[_Placed, float]:
@@ -73,7 +73,7 @@ def _placed(one: Around, depth: int, row: float) -> tuple[_Placed, float]:
     for fact in one.facts:
         below, row = _placed(fact, depth + 1, row)
         spot.facts.append(below)
-    row = max(row, start + 1)
+    row = max(row + bool(one.left_out), start + 1)
     first, last = (spot.facts[0].y, spot.facts[-1].y) if spot.facts else (_height(start), _height(start))
     spot.y = (first + last) / 2
     return spot, row
@@ -107,21 +107,29 @@ def _drawn(spot: _Placed, lefts: Sequence[float], vocab: Vocab, links: Links) ->
     for below in spot.facts:
         start = right + (2 * SIGN if one.relation is not None else 0), spot.y
         yield _fact(one.entity, start, below, (lefts[below.depth], below.y), vocab)
-    words = printable(entity_words(one.entity, vocab))
-    box = (
-        f"<title>{escape(one.why or printable(vocab.described(one.entity)))}</title>"
-        f'<rect x="{left:.1f}" y="{spot.y - BOX / 2:.1f}" width="{right - left:.1f}" height="{BOX}" rx="{BOX / 2}"/>'
-        f'<text x="{(left + right) / 2:.1f}" y="{spot.y + 4.5:.1f}" text-anchor="middle">'
-        f"{escape(shortened(words, NAME))}</text>"
-    )
+    yield _box(one, left, right, spot.y, vocab, links)
+    if one.can_open and one.relation is not None:
+        yield _sign(one, right + SIGN, spot.y, vocab, links)
+    if one.left_out:
+        x, y = lefts[spot.depth + 1], (spot.facts[-1].y if spot.facts else spot.y) + ROW
+        address = escape(links.page(one.entity))
+        text = f'<text x="{x:.1f}" y="{y + 4:.1f}">{_more(one)}</text>'
+        yield f'<a class="more" href="{address}">{text}</a>'
+
+
+def _box(one: Around, left: float, right: float, y: float, vocab: Vocab, links: Links) -> str:
+    """The name of an entity, which leads to its page, or to what is said of a proposal."""
     kind = "end" if one.relation is None else "proposed" if one.why else "entity"
     told = f' data-why="{escape(one.why)}"' if one.why else ""
-    yield f'<a class="{kind}" href="{escape(one.link or links.page(one.entity))}"{told}>{box}</a>'
-    if one.can_open and one.relation is not None:
-        yield _sign(one, right + SIGN, spot.y, words, links)
-    if one.left_out:
-        x = right + 2 * SIGN + 4
-        yield f'<text class="more" x="{x:.1f}" y="{spot.y + 4:.1f}">{_more(one)[0]}</text>'
+    words = shortened(printable(entity_words(one.entity, vocab)), NAME)
+    place = f'x="{left:.1f}" y="{y - BOX / 2:.1f}" width="{right - left:.1f}" height="{BOX}"'
+    return (
+        f'<a class="{kind}" href="{escape(one.link or links.page(one.entity))}"{told}>'
+        f"<title>{escape(one.why or printable(vocab.described(one.entity)))}</title>"
+        f'<rect {place} rx="{BOX / 2}"/>'
+        f'<text x="{(left + right) / 2:.1f}" y="{y + 4.5:.1f}" text-anchor="middle">'
+        f"{escape(words)}</text></a>"
+    )
 
 
 def _fact(
@@ -135,34 +143,37 @@ def _fact(
     kind = "fact proposed" if is_proposed else "fact"
     words = printable(relation_words(relation, vocab))
     told = fact_sentence(entity_words(parent, vocab), relation, entity_words(below.one.entity, vocab), vocab)
-    heads = (
-        f"M{turn + 6:.1f},{y2 - 4:.1f} l-6,4 l6,4" if is_back else f"M{x2 - 6:.1f},{y2 - 4:.1f} l6,4 l-6,4"
-    )
-    middle = (turn + x2) / 2
+    points_back, points_on = is_back or below.one.is_mutual, not is_back or below.one.is_mutual
+    heads = f"M{turn + 6:.1f},{y2 - 4:.1f} l-6,4 l6,4 " if points_back else ""
+    heads += f"M{x2 - 6:.1f},{y2 - 4:.1f} l6,4 l-6,4" if points_on else ""
+    bend = f"M{x1:.1f},{y1:.1f} C{turn:.1f},{y1:.1f} {x1:.1f},{y2:.1f} {turn:.1f},{y2:.1f}"
     return (
-        f'<path class="{kind}" d="M{x1:.1f},{y1:.1f} C{turn:.1f},{y1:.1f} {x1:.1f},{y2:.1f} {turn:.1f},{y2:.1f} '
-        f'H{x2:.1f}"/><path class="fact" d="{heads}"/>'
-        f'<text class="step" x="{middle:.1f}" y="{y2 + 4:.1f}" text-anchor="middle">'
+        f'<path class="{kind}" d="{bend} H{x2:.1f}"/><path class="fact" d="{heads}"/>'
+        f'<text class="step" x="{(turn + x2) / 2:.1f}" y="{y2 + 4:.1f}" text-anchor="middle">'
         f"<title>{escape(printable(told))}</title>{escape(shortened(words, STEP))}</text>"
     )
 
 
-def _sign(one: Around, x: float, y: float, words: str, links: Links) -> str:
+def _sign(one: Around, x: float, y: float, vocab: Vocab, links: Links) -> str:
     """What opens and closes the facts of an entity."""
     does = "Hide" if one.is_open else "Show"
-    label = escape(f"{does} the facts about {words}")
+    label = escape(f"{does} the facts about {printable(entity_words(one.entity, vocab))}")
     upright = "" if one.is_open else f" M{x:.1f},{y - 4:.1f} v8"
     return (
-        f'<a class="sign" href="{escape(links.turn(one.entity))}" data-turn="{one.entity}" aria-label="{label}">'
-        f'<title>{label}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{SIGN - 1}"/>'
+        f'<a class="sign" href="{escape(links.turn(one.entity))}" data-turn="{one.entity}" '
+        f'aria-label="{label}"><title>{label}</title><circle cx="{x:.1f}" cy="{y:.1f}" r="{SIGN - 1}"/>'
         f'<path d="M{x - 4:.1f},{y:.1f} h8{upright}"/></a>'
     )
 
 
-def _more(one: Around) -> tuple[str, float]:
-    """What is said of facts that are not drawn, and the room that it takes."""
-    text = f"{one.left_out:,} more" if one.left_out else ""
-    return text, len(text) * STEP_LETTER + (4 if text else 0)
+def _more(one: Around) -> str:
+    """What is said of facts that are not drawn."""
+    return f"and {one.left_out:,} more"
+
+
+def _room(one: Around, vocab: Vocab) -> float:
+    """The width of a box with the sign behind it."""
+    return _width(one, vocab) + 2 * SIGN
 
 
 def _width(one: Around, vocab: Vocab) -> float:

@@ -46,23 +46,25 @@ def _facts(run: Served, entity: int, above: tuple[int, ...], wanted: set[int]) -
         is_open = other in wanted
         wanted.discard(other)  # it is opened in one place
         facts = _facts(run, other, (*above, other), wanted) if is_open else ()
-        more = int(run.degree[other]) - 1  # beside the one that leads to it
-        left_out = max(more - len(facts), 0) if is_open else 0
-        found.append(Around(other, relation, "", "", facts, left_out, more > 0, is_open))
+        both = run.graph.has(other, relation, entity)
+        more = int(run.degree[other]) - 1 - both  # beside what leads to it
+        left_out = max(more - sum(1 + fact.is_mutual for fact in facts), 0) if facts else 0
+        found.append(Around(other, relation, "", "", facts, left_out, more > 0, is_open, both))
     return tuple(found)
 
 
 def _turns(run: Served, entity: int, above: set[int]) -> Iterator[tuple[int, int]]:
     """Facts (relation, other) of an entity, one of each relation in turn."""
+    number, graph = run.vocab.num_relations, run.graph
     groups = (
-        [
-            (relation, other)
-            for other in run.graph.neighbours(entity, relation)[: MIDDLE + len(above)].tolist()
-        ]
-        for relation in range(2 * run.vocab.num_relations)
+        [(relation, other) for other in graph.neighbours(entity, relation)[: MIDDLE + len(above)].tolist()]
+        for relation in range(2 * number)
     )
     for turn in zip_longest(*filter(None, groups)):
-        yield from (fact for fact in turn if fact is not None and fact[1] not in above)
+        for relation, other in filter(None, turn):
+            is_drawn = relation >= number and graph.has(entity, relation - number, other)  # it goes both ways
+            if other not in above and not is_drawn:
+                yield relation, other
 
 
 def _proposed(run: Served, missing: Sequence[Missing]) -> Iterator[Around]:

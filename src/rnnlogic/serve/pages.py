@@ -175,7 +175,9 @@ async def search(desk: Work, run: PageRun, query: NameQuery) -> Response:
 def _found_link(run: Served, found: dict[str, Any]) -> str:
     """Where a suggestion leads: to an entity, or to the rules of a relation."""
     is_entity = found["kind"] == "entity"
-    return link(run, "entity", name=found["name"]) if is_entity else link(run, "rules", relation=found["name"])
+    return (
+        link(run, "entity", name=found["name"]) if is_entity else link(run, "rules", relation=found["name"])
+    )
 
 
 @router.get("/runs/{run}/entity")
@@ -200,7 +202,7 @@ async def entity(
         "missing": missing,
         "least": least,
         "picture": picture_around(run, one, missing.found if missing else (), opened or ()),
-        "drawn": min(int(facts["facts"]), MIDDLE),
+        "drawn": MIDDLE,
         "said_fact": partial(words.said_fact, run),
         "label": run.vocab.entity_labels.get(run.vocab.entities[one], ""),
     }

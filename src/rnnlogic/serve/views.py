@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
@@ -30,8 +30,7 @@ from rnnlogic.serve.runs import Question, Served
 from rnnlogic.serve.search import SIMILAR_TIER
 from rnnlogic.statistics.examples import rule_examples
 
-DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 2  # in the picture of an explanation
-ASKED = 12  # relations of an entity that are asked about what is missing
+ASKED = 24  # relations, inverses included, that an entity is asked about
 MISSING = (3, 15)  # answers of each, and in all
 EXAMPLES = 6  # questions on the first page
 NOWHERE: Mapping[str, int] = {}
@@ -56,10 +55,12 @@ class MissingFacts(NamedTuple):
 
 
 def missing_facts(run: Served, entity: int, least: float) -> MissingFacts:
-    """What is missing with some probability: asked about the relations that the entity has most facts of."""
+    """What is missing with some probability: relations that the entity has most facts of are asked first."""
     sizes = {r: len(run.graph.neighbours(entity, r)) for r in range(2 * run.vocab.num_relations)}
     rules, name = run.model.learned.rules, run.vocab.entities[entity]
-    wanted = [r for r in sorted(sizes, key=lambda r: -sizes[r]) if sizes[r] and len(rules.by_head(r))][:ASKED]
+    usual = run.relation_sizes
+    order = sorted(sizes, key=lambda r: (-sizes[r], -usual[r]))
+    wanted = [r for r in order if len(rules.by_head(r))][:ASKED]
     questions, steps = [], 0.0
     for relation in wanted:  # as many as may be asked
         question = name, run.vocab.relation_name(relation)
@@ -151,51 +152,57 @@ def why_page(
     """What the page of an answer shows: its reasons, and beside them those of the best other answer."""
     head, relation, tail = fact
     told = run.explain(head, relation, tail, instead, PATHS, facts)
-    one = told.answer if isinstance(told, Comparison) else told
     others = [a for a in run.predict([(head, relation)], OTHERS + 1, facts, "drop")[0] if a.entity != tail]
-    other = told.instead if isinstance(told, Comparison) else None
-    rival = other
-    if rival is None and others and rule is None:
-        rival = cast("Explanation", run.explain(head, relation, others[0].entity, None, PATHS, facts))
-    return explained(told, rule) | {
-        "told": one,
-        "other": other,
-        "hangs_on": None if isinstance(told, Comparison) else told.hangs_on,
-        "others": others[:OTHERS],
-        "rival": rival,
-        "rival_picture": "" if rival is None or rule else drawn_reasons(rival),
-        "own_picture": "" if other is None or rule else drawn_reasons(one),
-    }
+    values: dict[str, Any] = {"others": others[:OTHERS], "other": None, "rival": None}
+    if isinstance(told, Comparison):
+        values |= {"told": told.answer, "other": told.instead, "rival": told.instead, "hangs_on": None}
+    else:
+        values |= {"told": told, "hangs_on": told.hangs_on}
+        if others and rule is None:
+            values["rival"] = run.explain(head, relation, others[0].entity, None, PATHS, facts)
+    return values | explained(told, rule, values["rival"])
 
 
-def drawn_reasons(told: Explanation) -> Markup:
-    """The paths of the reasons for an answer."""
-    return Markup(picture(reason_strands(told.reasons), told.vocab))
+def explained(
+    told: Explanation | Comparison, focus: str | None, rival: Explanation | None = None
+) -> dict[str, Any]:
+    """The reasons, ideas with colours and rules, and pictures: its facts, and those of a rival beside it.
 
-
-def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, Any]:
-    """The reasons, ideas with colours and rules, and the picture; with a rule in focus, of all its paths."""
+    With a rule in focus, the picture has all its paths.
+    """
     vocab, ideas, marks = told.vocab, told.ideas, dict[Rule, str]()
     for idea in ideas:
         for rule in idea.rules:
             marks.setdefault(rule.chain, f"r{len(marks)}")
     only = None if isinstance(told, Comparison) else told
-    strands = _strands(ideas, marks, focus) if only is None or focus else reason_strands(only.reasons, marks)
-    drawn = {strand.mark for strand in strands}
+    both = [told.answer if isinstance(told, Comparison) else told, *([rival] if rival else [])]
+    drawn = [reason_strands(one.reasons, marks) for one in both] if focus is None else [_paths(ideas, focus)]
+    marked = {strand.mark for strands in drawn for strand in strands}
     colours = shades(ideas)
     return {
         "halves": [
             [
-                _idea(idea, colour, marks, drawn, vocab)
+                _idea(idea, colour, marks, marked, vocab)
                 for idea, colour in zip(ideas, colours, strict=True)
                 if (idea.contribution < 0) == is_against
             ]
             for is_against in (False, True)
         ],
-        "picture": Markup(picture(strands, vocab)) if strands else "",
+        "pictures": [Markup(picture(strands, vocab)) for strands in drawn],
         "summary": None if only is None else only.summary,
         "reasons": [] if only is None else list(map(_reason, only.reasons, only.summary.reasons)),
     }
+
+
+def _paths(ideas: Sequence[Idea], text: str) -> list[Strand]:
+    """All paths of one rule."""
+    return [
+        Strand(path, colour, idea.contribution < 0)
+        for idea, colour in zip(ideas, shades(ideas), strict=True)
+        for rule in idea.rules
+        if rule.rule == text
+        for path in rule.paths
+    ]
 
 
 def _reason(reason: Reason, said: ReasonTold) -> dict[str, Any]:
@@ -208,22 +215,6 @@ def _reason(reason: Reason, said: ReasonTold) -> dict[str, Any]:
         "facts": said.facts,
         "alone": ALONE if said.is_enough and said.lead == "because" else "",
     }
-
-
-def _strands(ideas: Sequence[Idea], marks: dict[Rule, str], focus: str | None) -> list[Strand]:
-    drawn: list[Strand] = []
-    counts = [0, 0]
-    for idea, colour in zip(ideas, shades(ideas), strict=True):
-        is_against = idea.contribution < 0
-        counts[is_against] += 1
-        if focus is None and counts[is_against] > (DRAWN_AGAINST if is_against else DRAWN_IDEAS):
-            continue
-        rules = idea.rules if focus is not None else [group[0] for group in idea.groups[:DRAWN_RULES]]
-        for rule in rules:
-            if focus is None or rule.rule == focus:
-                paths = rule.paths[: 1 if focus is None else None]
-                drawn += [Strand(path, colour, is_against, marks[rule.chain]) for path in paths]
-    return drawn
 
 
 def _idea(idea: Idea, colour: str, marks: dict[Rule, str], drawn: set[str], vocab: Vocab) -> dict[str, Any]:
