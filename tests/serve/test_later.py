@@ -80,7 +80,8 @@ def test_a_browser_gets_a_sign_of_life_and_its_script_the_rest(client, monkeypat
         gate.set()
     whole = client.get(address, headers=SCRIPT).text
     assert "data-filling" not in whole
-    assert "data-answers" in whole
+    assert 'id="answers"' in whole
+    assert "Asking the rules" not in whole
 
 
 def test_the_reasons_of_an_answer_come_later(client, monkeypatch):
