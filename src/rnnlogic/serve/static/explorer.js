@@ -256,14 +256,14 @@ function exchange(old, made) {
 
 // The picture of a neighbourhood: a sign opens the facts of an entity in place; the reason of a proposal is told below.
 async function turn(link) {
-  const figure = $("#around");
+  const figure = $("#around"), address = link.getAttribute("href");
   figure.setAttribute("aria-busy", "true");
-  const answer = await fetch(link.href, { headers: { Accept: "text/html" } }).catch(() => null);
-  if (!answer || !answer.ok) { location.href = link.href; return; }
+  const answer = await fetch(address, { headers: { Accept: "text/html" } }).catch(() => null);
+  if (!answer || !answer.ok) { location.href = address; return; }
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const left = $("[data-scroll]", figure).scrollLeft;
   exchange(figure, document.adoptNode(page.getElementById("around")));
-  history.replaceState(null, "", link.href);
+  history.replaceState(null, "", address);
   $("#around [data-scroll]").scrollLeft = left;
   $(`#around [data-turn="${link.dataset.turn}"]`)?.focus({ preventScroll: true });
 }
