@@ -45,6 +45,7 @@ def page(server):
             return answer
 
         made.goto = until_filled
+        made.set_default_timeout(1000 * PATIENCE)
         made.on("pageerror", lambda error: made.problems.append(str(error)))
         made.on("console", lambda said: made.problems.append(said.text) if said.type == "error" else None)
         made.on("dialog", lambda dialog: (made.problems.append("dialog"), dialog.dismiss()))

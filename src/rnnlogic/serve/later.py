@@ -41,8 +41,9 @@ class Later:
 
 
 async def _in_time(task: asyncio.Task[Result], seconds: float | None) -> Result | None:
-    done, _ = await asyncio.wait({task}, timeout=seconds)
-    return task.result() if done else None
+    if not task.done():
+        await asyncio.wait({task}, timeout=seconds)
+    return task.result() if task.done() else None
 
 
 def patience(request: Request) -> float | None:

@@ -209,6 +209,11 @@ async def entity(
     return _page(request, "entity.html", run, **values)
 
 
+def _working(request: Request, run: Served, title: str, doing: str) -> Response:
+    """A sign of life in place of a page, until that is there."""
+    return _page(request, "working.html", run, title=title, doing=doing, is_filling=True)
+
+
 class Asked(NamedTuple):
     """What the form of a question holds."""
 
@@ -283,7 +288,7 @@ async def why(
     found = await _later(request, desk, run, key, work)
     if found is None:
         title = words.fact_words(run.relation(relation), run.vocab, *names)
-        return _page(request, "working.html", run, title=title, is_filling=True)
+        return _working(request, run, title, "Looking for reasons")
     decision = run.model.decision(names[0], asked[1], names[1])
     more = {"focus": rule or None, "known_facts": facts, "decision": decision}
     return _page(request, "why.html", run, **found, **more, said_fact=partial(words.said_fact, run))
@@ -304,7 +309,11 @@ async def rules(
     relations.sort(key=lambda one: -one[1])
     values: dict[str, Any] = {"relations": relations, "relation": None}
     if relation:
-        found = await desk.run(lambda: run.rules(relation, sort))
+        key, work = ("rules", relation, sort), partial(run.rules, relation, sort)
+        found = await _later(request, desk, run, key, work)
+        if found is None:
+            title = words.fact_words(run.relation(relation), run.vocab, "X", "Y")
+            return _working(request, run, title, "Counting how often rules are right")
         part = found[(page - 1) * RULES : page * RULES]
         values |= {
             "relation": run.relation(relation),
@@ -329,7 +338,10 @@ async def rule(request: Request, desk: Work, run: PageRun, text: NameQuery) -> R
             raise ProblemError(404, f"the model has no such rule: {full}")
         return {"rule": views.listed_rule(found[0], run.vocab)} | views.rule_page(run, chain)
 
-    return _page(request, "rule.html", run, **await desk.run(work), relation=chain.head)
+    told = await _later(request, desk, run, ("rule", full), work)
+    if told is None:
+        return _working(request, run, full, "Looking for examples")
+    return _page(request, "rule.html", run, **told, relation=chain.head)
 
 
 @router.post("/runs/{run}/rules/edited")

@@ -46,8 +46,8 @@ class Search:
 
     async def wait(self, seconds: float | None) -> None:
         """Wait until it is done, at most so long."""
-        assert self._task is not None
-        await asyncio.wait({self._task}, timeout=seconds)
+        if self._task is not None and not self._task.done():
+            await asyncio.wait({self._task}, timeout=seconds)
 
     async def _work(self, desk: Desk) -> None:
         try:
