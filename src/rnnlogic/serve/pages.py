@@ -358,11 +358,12 @@ async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName
     searches: Searches = request.app.state.searches
     search = searches.of(run, wanted, desk)
     await search.wait(SOON if is_browser(request) else None)
+    proposals = search.facts
     decisions = run.model.decisions
     verdicts = [one.is_true for one in decisions.current().values()]
     kinds = {"accept": True, "reject": False, "unsure": None}
     values: dict[str, Any] = {
-        "rows": queue(search.facts, decisions, run.vocab),
+        "rows": queue(proposals, decisions, run.vocab),
         "search": search,
         "is_filling": not search.is_done,
         "relation": wanted,

@@ -214,13 +214,15 @@ function review(list) {
     if (down || up) { event.preventDefault(); move(down ? 1 : -1); }
     if (event.key === "w" && current && $(".why", current)) location.href = $(".why", current).href;
   }
-  // Proposals that have been found since, each at its place; what is there stays as it is.
+  // Proposals that have been found since, each behind the one that precedes it; what is there stays as it is.
   function add(others) {
-    const known = new Set(items().map((item) => item.dataset.fact));
-    for (const item of $$("li[data-fact]", others).filter((one) => !known.has(one.dataset.fact))) {
-      const chance = Number(item.dataset.probability);
-      const next = items().find((one) => one.dataset.decision && !done.includes(one) || (isOpen(one) && Number(one.dataset.probability) < chance));
-      if (next) next.before(item); else list.append(item);
+    const own = new Map(items().map((item) => [item.dataset.fact, item]));
+    let last = null;
+    for (const item of $$("li[data-fact]", others)) {
+      const there = own.get(item.dataset.fact);
+      if (!there && last) last.after(item);
+      else if (!there) list.prepend(item);
+      last = there || item;
     }
     if (items().length) for (const note of $$("li.note", list)) note.remove();
     if (!current) focus(items()[0]);
