@@ -22,12 +22,14 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from itertools import product
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTHS = (1400, 400)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 MOST = 2000  # pixels from top to bottom: a queue goes on and on
 
 
@@ -107,7 +109,7 @@ def take_all(views: dict[str, str], folder: Path, run: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for width, scheme in product(WIDTHS, ("light", "dark")):
+        for width, scheme in product(WIDTHS, SCHEMES):
             page = browser.new_page(viewport={"width": width, "height": 760}, color_scheme=scheme)
             for name, address in views.items():
                 take(page, address, folder / f"{name}-{width}-{scheme}.png", run)
@@ -130,9 +132,9 @@ def take(page: Page, address: str, file: Path, run: str) -> None:
         }""",
         f"rnnlogic {version('rnnlogic')} · run {run}",
     )
-    tall = min(page.evaluate("document.documentElement.scrollHeight"), MOST)
+    width, tall = page.evaluate("[innerWidth, document.documentElement.scrollHeight]")
     page.screenshot(
-        path=file, full_page=True, clip={"x": 0, "y": 0, "width": page.viewport_size["width"], "height": tall}
+        path=file, full_page=True, clip={"x": 0, "y": 0, "width": width, "height": min(tall, MOST)}
     )
     print(f"{file.name}: {file.stat().st_size / 1000:.0f} kB")
 

@@ -290,7 +290,7 @@ async def why(
         title = words.fact_words(run.relation(relation), run.vocab, *names)
         return _working(request, run, title, "Looking for reasons")
     decision = run.model.decision(names[0], asked[1], names[1])
-    more = {"focus": rule or None, "known_facts": facts, "decision": decision}
+    more: dict[str, Any] = {"focus": rule or None, "known_facts": facts, "decision": decision}
     return _page(request, "why.html", run, **found, **more, said_fact=partial(words.said_fact, run))
 
 
