@@ -294,10 +294,10 @@ def test_proposals_are_dashed_and_say_why(page, client):
         != "none"
     )
     proposed.first.focus()
-    expect(page.locator("[data-why-text]")).to_contain_text("Missing with probability")
+    expect(page.locator("[data-why-text]")).to_contain_text("Proposed with probability")
     expect(page.locator("[data-why-text]")).to_contain_text("because")
     page.locator("h1").click()
-    expect(page.locator("[data-why-text]")).not_to_contain_text("Missing with probability")
+    expect(page.locator("[data-why-text]")).not_to_contain_text("Proposed with probability")
     expect(page.locator("#missing .because").first).to_contain_text("because")
 
 

@@ -55,7 +55,7 @@ def cell(text: str, excel_safe: bool) -> str:
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], most: int = 60) -> str:
-    """Rows under headers, numbers on the right, as `print` shows a data frame; at most so many rows."""
+    """Rows under headers, numbers on the right, as `print` shows a data frame; the first `most` of them."""
     shown = [list(headers), *([_cell_text(value) for value in row] for row in rows[:most])]
     numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]

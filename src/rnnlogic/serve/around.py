@@ -73,6 +73,6 @@ def _proposed(run: Served, missing: Sequence[Missing]) -> Iterator[Around]:
         tail, relation = one.answer.entity, run.vocab.relation_name(one.relation)
         address = link(run, "why", head=one.head, relation=relation, tail=tail)
         facts = listed([said_fact(run, *fact) for fact in one.facts])
-        chance = f"Missing with probability {shown(one.answer.probability)}"
+        chance = f"Proposed with probability {shown(one.answer.probability)}"
         why = f"{chance}, because {facts}" if facts else chance
         yield Around(run.vocab.entity_id(tail), one.relation, why, address)

@@ -45,7 +45,7 @@ class Search:
         return self
 
     async def wait(self, seconds: float | None) -> None:
-        """Wait until it is done, at most so long."""
+        """Wait until it is done, or the time is up; without a time to the end."""
         if self._task is not None and not self._task.done():
             await asyncio.wait({self._task}, timeout=seconds)
 

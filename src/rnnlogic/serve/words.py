@@ -18,7 +18,7 @@ OPEN = "?"  # stands for the end of a fact that is asked for
 
 
 class Ends(NamedTuple):
-    """The words for the first and the second end of a fact, whichever way round its relation is."""
+    """The words for the first and the second end of a fact, also of one with an inverse relation."""
 
     first: str
     second: str

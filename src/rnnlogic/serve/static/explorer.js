@@ -28,7 +28,7 @@ function suggest(input) {
       const item = element("li", "", { role: "option", id: `${list.id}-${i}`, "aria-selected": String(i === chosen) });
       const link = element("a", "", { href: one.link || `${base}/entity?${new URLSearchParams({ name: one.name })}`, tabindex: "-1" });
       link.append(element("span", one.label, { dir: "auto", title: one.label.slice(0, 300) }),
-        element("span", one.kind === "relation" ? "relation" : `${one.facts} facts`));
+        element("span", one.kind === "relation" ? "relation" : `${one.facts} fact${one.facts === 1 ? "" : "s"}`));
       // As a link it opens in another tab; a plain click chooses it.
       const isPlain = (event) => !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey;
       link.addEventListener("mousedown", (event) => { event.preventDefault(); if (isPlain(event)) take(i); });
