@@ -7,6 +7,7 @@ import pytest
 
 from rnnlogic.serve import views
 from rnnlogic.serve.later import KEPT, Later
+from rnnlogic.serve.runs import Served
 from tests.helpers.waiting import PATIENCE, wait_until
 
 BROWSER = {"Accept": "text/html", "Sec-Fetch-Dest": "document"}
@@ -116,3 +117,21 @@ def test_what_is_missing_comes_later(client, monkeypatch):
     finally:
         gate.set()
     wait_until(lambda: "data-fill" not in client.get(address, headers=BROWSER).text, "it is filled in")
+
+
+def test_lists_of_rules_come_later(client, monkeypatch):
+    gate, rules = threading.Event(), Served.rules
+
+    def slow(*arguments):
+        assert gate.wait(PATIENCE)
+        return rules(*arguments)
+
+    monkeypatch.setattr(Served, "rules", slow)
+    address = "/runs/family/rules?relation=grandparent&sort=support"
+    try:
+        page = client.get(address, headers=BROWSER).text
+        assert "Counting how often rules are right" in page
+        assert "<h1>X grandparent Y" in page.replace("<bdi>", "")
+    finally:
+        gate.set()
+    assert "data-edit=" in client.get(address, headers=SCRIPT).text

@@ -84,20 +84,24 @@ def test_start_has_figures_relations_and_questions(page):
     expect(page.locator(".answers li").first).to_be_visible()
 
 
-def unfinished(page, path, old, new):
-    """The first answer for a page is changed to that of a server which is still at work."""
+def unfinished(page, path, change):
+    """Open a page whose first answer is changed to that of a server which is still at work."""
+    changed = []
 
     def answer(route):
         found = route.fetch()
-        assert old in found.text()
-        route.fulfill(response=found, body=found.text().replace(old, new))
+        changed.append(change(found.text()))
+        assert changed[0] != found.text()
+        route.fulfill(response=found, body=changed[0])
 
-    page.route(path, answer, times=1)
+    page.route(lambda url: url.endswith(path), answer, times=1)
+    page.goto(path, wait_until="commit")
+    page.wait_for_selector("main")
+    assert changed
 
 
 def test_figures_that_come_later_leave_what_is_typed(page):
-    unfinished(page, "**/", 'id="relations"', 'id="relations" data-fill data-was')
-    page.goto("/")
+    unfinished(page, "/", lambda text: text.replace('id="relations"', 'id="relations" data-fill data-was'))
     page.locator(".search input").fill("grand")
     expect(page.locator("[data-was]")).to_have_count(0)
     expect(page.locator("td[data-metric='hits@1']").first).to_contain_text("%")
@@ -105,10 +109,9 @@ def test_figures_that_come_later_leave_what_is_typed(page):
 
 
 def test_answers_that_come_later_are_filled_in(page):
-    path = address("question", head="grandpa1", relation="grandparent")
     working = '<div id="answers" data-fill data-was><p class="working">Asking</p></div><div hidden>'
-    unfinished(page, f"**{path}", '<div id="answers">', working)
-    page.goto(path)
+    path = address("question", head="grandpa1", relation="grandparent")
+    unfinished(page, path, lambda text: text.replace('<div id="answers">', working))
     expect(page.locator("[data-was]")).to_have_count(0)
     item = page.locator("#answers [data-answers] > li").first
     expect(item).to_be_visible()
@@ -116,27 +119,38 @@ def test_answers_that_come_later_are_filled_in(page):
     expect(item).to_be_hidden()
 
 
+def test_a_page_that_comes_later_is_filled_in(page, client):
+    start, end = '<main id="main" tabindex="-1">', "</main>"
+
+    def working(text):
+        before, rest = text.replace("<body", "<body data-filling").split(start)
+        return f"{before}{start}<p class='working'>Looking for reasons</p>{end}{rest.split(end)[1]}"
+
+    unfinished(page, address("why", **why_of_a_missing_fact(client)), working)
+    expect(page.locator(".reasons li").first).to_be_visible()
+    page.locator("[data-highlight]").first.click()
+    expect(page.locator("[data-highlight]").first).to_have_attribute("aria-pressed", "true")
+
+
 def test_a_review_is_filled_in(page):
-    page.goto(address("review"))
+    path = "/runs/family/review"
+    items = page.locator("[data-queue] > li")
+    page.goto(path)
     expect(page.locator("[data-filling]")).to_have_count(0)
-    facts = page.locator("[data-queue] > li").evaluate_all("all => all.map(i => i.dataset.fact)")
+    facts = items.evaluate_all("all => all.map(i => i.dataset.fact)")
     assert len(facts) > 3
 
-    def without_the_second(route):
-        found = route.fetch()
-        text = found.text().replace("<body", "<body data-filling")
-        start = text.index("<li", text.index("data-queue"))
-        start = text.index("<li", start + 1)
-        end = text.index("</li>", start) + 5
-        route.fulfill(response=found, body=text[:start] + text[end:])
+    def without_the_second(text):
+        queue = text.index("data-queue")
+        first = text.index("<li", queue)
+        second = text.index("<li", first + 1)
+        rest = text.index("</li>", second) + len("</li>")
+        return (text[:second] + text[rest:]).replace("<body", "<body data-filling")
 
-    page.route("**/review", without_the_second, times=1)
-    page.goto(address("review"))
-    page.wait_for_function(
-        "number => document.querySelectorAll('[data-queue] > li').length === number", arg=len(facts)
-    )
+    unfinished(page, path, without_the_second)
+    expect(items).to_have_count(len(facts))
     expect(page.locator("[data-filling]")).to_have_count(0)
-    assert page.locator("[data-queue] > li").evaluate_all("all => all.map(i => i.dataset.fact)") == facts
+    assert items.evaluate_all("all => all.map(i => i.dataset.fact)") == facts
 
 
 def test_search_finds_as_you_type_and_goes_by_keys(page):

@@ -133,6 +133,7 @@ class Served:
         for kept in ("entities", "relations"):
             self.__dict__.pop(kept, None)
         self.edition += 1
+        _ = self.entities, self.relations  # here, where nobody else waits for them
 
     def question(self, head: str | None, relation: str, tail: str | None) -> Question:
         """A question as (head, relation, ?); for heads it is turned round."""
