@@ -298,6 +298,24 @@ def test_a_neighbourhood_is_opened_in_place(page):
     expect(drawn).to_have_count(number)
 
 
+def test_without_scripts_pages_are_complete_and_pictures_open(page, server):
+    context = page.context.browser.new_context(base_url=server.address, java_script_enabled=False)
+    try:
+        plain = context.new_page()
+        plain.goto(address("question", head="grandpa1", relation="grandparent"))
+        expect(plain.locator("[data-answers] > li").first).to_be_visible()
+        plain.goto("/runs/family/review")
+        expect(plain.locator("[data-queue] > li").first).to_be_visible()
+        plain.goto(address("entity", name="grandpa1"))
+        drawn = plain.locator("#around a.entity")
+        number = drawn.count()
+        plain.locator("#around a.sign").first.click()
+        plain.wait_for_url("**/entity?*open=*")
+        assert drawn.count() > number
+    finally:
+        context.close()
+
+
 def test_proposals_are_dashed_and_say_why(page, client):
     fact = why_of_a_missing_fact(client)
     page.goto(address("entity", name=fact["head"], min=0))

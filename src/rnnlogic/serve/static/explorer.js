@@ -244,7 +244,10 @@ async function fill() {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const isFilling = answer.ok && page.body.hasAttribute("data-filling");
     const parts = answer.ok ? $$("[data-fill]") : [];
-    for (const part of parts) exchange(part, document.adoptNode(page.getElementById(part.id)));
+    for (const part of parts) {
+      const made = page.getElementById(part.id);
+      if (made) exchange(part, document.adoptNode(made)); else part.remove();
+    }
     const queue = $("[data-queue]");
     if (queue && answer.ok) deciding.add(document.adoptNode($("[data-queue]", page)));
     else if (!parts.length && !isFilling) exchange($("main"), document.adoptNode($("main", page)));
