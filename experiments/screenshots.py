@@ -100,6 +100,7 @@ def views_of(run: str, fact: dict[str, str], beside: Path | None) -> dict[str, s
         "review": f"{run}/review",
     }
     if beside is not None:
+        views["compared"] = f"{run}?{urlencode({'beside': beside.name})}"
         views["beside"] = f"{run}/question?{urlencode(question | {'beside': beside.name})}"
     return views
 

@@ -65,6 +65,10 @@ def test_two_runs_answer_side_by_side(run_folder, copied):
         assert "same place" in page
         assert "/runs/other/why?" in page
         assert page.count("data-review") == 1  # decisions are about the first run
+        start = client.get("/runs/family", params={"beside": "other"}).text
+        assert "other</bdi>: first" in start
+        rows = start.split('data-relation="')[1:]
+        assert all(row.count('data-metric="hits@1"') == 2 for row in rows)
         unknown = client.get("/runs/family/question", params=asked | {"beside": "none"})
         assert unknown.status_code == 404
         assert "no run is called" in unknown.text

@@ -149,13 +149,17 @@ async def api_page(request: Request) -> Response:
 
 
 @router.get("/runs/{run}")
-async def start(request: Request, desk: Work, run: PageRun) -> Response:
-    """The graph in figures, its relations, and questions to begin with."""
+async def start(request: Request, desk: Work, run: PageRun, beside: MaybeName = None) -> Response:
+    """The graph in figures, its relations, and questions to begin with; beside it, metrics of another run."""
     examples = await desk.run(lambda: views.example_questions(run))
+    other = served(request, beside) if beside else None
     relations = [(i, relation_info(run, i)) for i in range(run.vocab.num_relations)]
     relations.sort(key=lambda one: -one[1]["facts"])
     values: dict[str, Any] = {"about": about(run), "relations": relations, "examples": examples}
-    return _page(request, "start.html", run, **values, is_measured=run.answered is not None)
+    shown = [run, *([other] if other else [])]
+    values |= {"other": other, "is_measured": all(one.answered is not None for one in shown)}
+    values["metrics"] = [(one.answered or {}) for one in shown]
+    return _page(request, "start.html", run, **values)
 
 
 @router.get("/runs/{run}/card")
