@@ -195,6 +195,11 @@ def test_what_is_only_similar_is_offered_and_not_opened(page):
     expect(page.locator("main")).to_contain_text("unknown entity 'granpda1'")
     page.locator("main .names a", has_text="Grandfather One").click()
     page.wait_for_url("**/entity?name=grandpa1")
+    page.locator(".search input").fill("father one")  # a part of its label
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/entity?name=father*one")
+    page.problems.clear()
+    expect(page.locator("main .names a").first).to_have_text("Grandfather One")
 
 
 def test_enter_on_an_unknown_name_keeps_the_question(page):

@@ -27,7 +27,7 @@ from rnnlogic.rules.rule import Constant, Rule, format_rule
 from rnnlogic.serve.api import entity_info
 from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.runs import Question, Served
-from rnnlogic.serve.search import SIMILAR_TIER
+from rnnlogic.serve.search import BEGINNING_TIER
 from rnnlogic.statistics.examples import rule_examples
 
 ASKED = 24  # relations, inverses included, that an entity is asked about
@@ -322,7 +322,7 @@ def suggestions(run: Served, query: str, limit: int) -> list[dict[str, Any]]:
         for one in run.relations.find(query, limit)
     ]
     both = sorted([*entities, *relations], key=lambda one: one[:2])
-    found = [(tier < SIMILAR_TIER, kind, info) for tier, _, kind, info in both[:limit]]
+    found = [(tier <= BEGINNING_TIER, kind, info) for tier, _, kind, info in both[:limit]]
     return [{"kind": kind, "is_close": is_close, **info} for is_close, kind, info in found]
 
 

@@ -78,7 +78,7 @@ function suggest(input) {
     if (event.key === "Enter" && input.value.trim() && (chosen >= 0 || goes)) {
       event.preventDefault();
       await current();
-      // What is only similar is not opened: the page of the unknown name offers it.
+      // What does not begin so is not opened: the page of the unknown name offers it.
       if (chosen >= 0 || found[0]?.is_close) take(Math.max(chosen, 0));
       else if (input.form) input.form.requestSubmit();
       return;
