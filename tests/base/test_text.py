@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.base.text import cell, json_text, printable, valid_json, visible
+from rnnlogic.base.text import cell, json_text, printable, text_table, valid_json, visible
 
 NASTY = "a\x1b[31m\x07\x9b\u202eb\u2066\ufeff\x00\ud800"
 
@@ -38,3 +38,8 @@ def test_formulas(text):
     assert cell(text, excel_safe=True) == "'" + text
     assert cell(text, excel_safe=False) == text
     assert cell("a=1", excel_safe=True) == "a=1"
+
+
+def test_a_table_is_aligned_and_names_steer_nothing():
+    lines = text_table(["name", "n"], [["a\x1b[2J", 1], ["b", 22.5], ["c", None]], most=2).split("\n")
+    assert lines == ["name         n", "a\\x1b[2J     1", "b         22.5", "... and 1 more"]

@@ -150,7 +150,9 @@ def test_json_shape():
 
 def test_table_has_a_row_for_each_side_and_tie_rule():
     dataset = make_dataset([[0, 0, 1]], [], [[0, 0, 2]], 3, 1)
-    rows = evaluate(TableScorer(np.zeros((2, 3, 3))), dataset).table()
+    report = evaluate(TableScorer(np.zeros((2, 3, 3))), dataset)
+    rows = report.table()
+    assert len(str(report).splitlines()) == len(rows) + 2
     assert [(row["side"], row["queries"]) for row in rows[::3]] == [("both", 2), ("tail", 1), ("head", 1)]
     assert [row["ties"] for row in rows[:3]] == list(TIE_RULES)
     assert rows[4]["mr"] == 1.5  # the tail side, realistic: e0 and e2 tie, e1 is filtered

@@ -133,6 +133,9 @@ def test_answers_and_rules_are_tables():
         found = checked(rows._repr_html_())
         assert found.tags.count("tr") == len(rows) + 1
         assert set(rows[0].as_dict()) <= set(found.text)
+        assert len(str(rows).splitlines()) == len(rows) + 1
+    assert answers[0].entity in str(answers).splitlines()[1]
+    assert str(Listed()) == "nothing found"
     assert bdi(answers[0].entity) in answers._repr_html_()
     assert Listed()._repr_html_() == "<p>nothing found</p>"
     assert np.isfinite(answers[0].score)

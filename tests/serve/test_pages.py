@@ -34,6 +34,18 @@ def page(server):
             base_url=server.address, viewport={"width": 1100, "height": 800}
         ).new_page()
         made.problems = []
+        goto = made.goto
+
+        def until_filled(*arguments, **options):
+            """A page, with what comes later."""
+            answer = goto(*arguments, **options)
+            made.wait_for_selector(
+                "[data-fill]:not([data-was]), [data-filling]", state="detached", timeout=1000 * PATIENCE
+            )
+            return answer
+
+        made.goto = until_filled
+        made.set_default_timeout(1000 * PATIENCE)
         made.on("pageerror", lambda error: made.problems.append(str(error)))
         made.on("console", lambda said: made.problems.append(said.text) if said.type == "error" else None)
         made.on("dialog", lambda dialog: (made.problems.append("dialog"), dialog.dismiss()))
@@ -67,25 +79,78 @@ def why_of_a_missing_fact(client):
 def test_start_has_figures_relations_and_questions(page):
     page.goto("/")
     assert page.locator(".figures dd").first.inner_text() == "64"
-    page.wait_for_selector("table:not([data-pending]) td[data-metric='hits@1']:has-text('%')")
+    page.wait_for_selector("table:not([data-fill]) td[data-metric='hits@1']:has-text('%')")
     page.locator(".cards a").first.click()
     expect(page.locator(".answers li").first).to_be_visible()
 
 
-def test_figures_that_come_later_leave_what_is_typed(page):
-    def still_measured(route):
-        answer = route.fetch()
-        body = answer.text().replace("data-relations", "data-relations data-pending")
-        route.fulfill(response=answer, body=body.replace("</main>", "<p data-pending-note></p></main>"))
+def unfinished(page, path, change):
+    """Open a page whose first answer is changed to that of a server which is still at work."""
+    changed = []
 
-    page.route("**/", still_measured, times=1)
-    page.goto("/")
-    expect(page.locator("[data-pending]")).to_have_count(1)
+    def answer(route):
+        found = route.fetch()
+        changed.append(change(found.text()))
+        assert changed[0] != found.text()
+        route.fulfill(response=found, body=changed[0])
+
+    page.route(lambda url: url.endswith(path), answer, times=1)
+    page.goto(path, wait_until="commit")
+    page.wait_for_selector("main")
+    assert changed
+
+
+def test_figures_that_come_later_leave_what_is_typed(page):
+    unfinished(page, "/", lambda text: text.replace('id="relations"', 'id="relations" data-fill data-was'))
     page.locator(".search input").fill("grand")
-    expect(page.locator("[data-pending]")).to_have_count(0)
+    expect(page.locator("[data-was]")).to_have_count(0)
     expect(page.locator("td[data-metric='hits@1']").first).to_contain_text("%")
-    expect(page.locator("[data-pending-note]")).to_have_count(0)
     expect(page.locator(".search input")).to_have_value("grand")
+
+
+def test_answers_that_come_later_are_filled_in(page):
+    working = '<div id="answers" data-fill data-was><p class="working">Asking</p></div><div hidden>'
+    path = address("question", head="grandpa1", relation="grandparent")
+    unfinished(page, path, lambda text: text.replace('<div id="answers">', working))
+    expect(page.locator("[data-was]")).to_have_count(0)
+    item = page.locator("#answers [data-answers] > li").first
+    expect(item).to_be_visible()
+    page.locator("#answers [data-filter]").first.fill("1")  # it works as if it had been there
+    expect(item).to_be_hidden()
+
+
+def test_a_page_that_comes_later_is_filled_in(page, client):
+    start, end = '<main id="main" tabindex="-1">', "</main>"
+
+    def working(text):
+        before, rest = text.replace("<body", "<body data-filling").split(start)
+        return f"{before}{start}<p class='working'>Looking for reasons</p>{end}{rest.split(end)[1]}"
+
+    unfinished(page, address("why", **why_of_a_missing_fact(client)), working)
+    expect(page.locator(".reasons li").first).to_be_visible()
+    page.locator("[data-highlight]").first.click()
+    expect(page.locator("[data-highlight]").first).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_review_is_filled_in(page):
+    path = "/runs/family/review"
+    items = page.locator("[data-queue] > li")
+    page.goto(path)
+    expect(page.locator("[data-filling]")).to_have_count(0)
+    facts = items.evaluate_all("all => all.map(i => i.dataset.fact)")
+    assert len(facts) > 3
+
+    def without_the_second(text):
+        queue = text.index("data-queue")
+        first = text.index("<li", queue)
+        second = text.index("<li", first + 1)
+        rest = text.index("</li>", second) + len("</li>")
+        return (text[:second] + text[rest:]).replace("<body", "<body data-filling")
+
+    unfinished(page, path, without_the_second)
+    expect(items).to_have_count(len(facts))
+    expect(page.locator("[data-filling]")).to_have_count(0)
+    assert items.evaluate_all("all => all.map(i => i.dataset.fact)") == facts
 
 
 def test_search_finds_as_you_type_and_goes_by_keys(page):
@@ -118,6 +183,49 @@ def test_keys_wait_for_the_suggestions_of_what_is_typed(page):
     page.keyboard.press("Enter")
     page.wait_for_url("**/entity?name=no*")
     page.problems.clear()  # the browser notes that there is no such page
+
+
+def test_what_is_only_similar_is_offered_and_not_opened(page):
+    page.goto("/")
+    page.locator(".search input").fill("granpda1")
+    page.wait_for_selector(".suggestions li a")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/entity?name=granpda1")
+    page.problems.clear()
+    expect(page.locator("main")).to_contain_text("unknown entity 'granpda1'")
+    page.locator("main .names a", has_text="Grandfather One").click()
+    page.wait_for_url("**/entity?name=grandpa1")
+    page.locator(".search input").fill("father one")  # a part of its label
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/entity?name=father*one")
+    page.problems.clear()
+    expect(page.locator("main .names a").first).to_have_text("Grandfather One")
+
+
+def test_enter_on_an_unknown_name_keeps_the_question(page):
+    page.goto(address("question"))
+    page.locator("main [name=head]").fill("grandpa")
+    page.locator("main [name=relation]").select_option("married")
+    page.wait_for_selector("main .suggestions li a[href*='entity?name=grandpa']")  # links, for another tab
+    page.keyboard.press("Tab")
+    page.locator("main [name=head]").fill("grandpax")
+    page.wait_for_selector("main .suggestions li")
+    page.locator("main [name=head]").press("Enter")
+    page.wait_for_url("**/question?head=grandpax*")
+    page.problems.clear()
+    expect(page.locator("[role=alert]")).to_contain_text("unknown entity 'grandpax'")
+    expect(page.locator("main [name=head]")).to_have_value("grandpax")
+    expect(page.locator("main [name=relation]")).to_have_value("married")
+    page.locator("[role=alert] a").first.click()
+    expect(page.locator("[data-answers]")).to_be_visible()
+
+
+def test_a_question_for_heads_is_asked_and_said(page):
+    page.goto(address("question", tail="grandchild1_0", relation="parent"))
+    expect(page.locator("h1")).to_have_text("? parent grandchild1_0")
+    assert "^-1" not in page.locator("main").inner_text()
+    page.goto(address("question", tail="grandchild1_0", relation="married"))
+    expect(page.locator("h1")).to_have_text("grandchild1_0 is married to ?")
 
 
 @pytest.mark.parametrize("name", [HTML, HEBREW, LONG.strip(), SLASH])
@@ -160,6 +268,102 @@ def test_why_highlights_the_paths_of_a_rule(page, client):
     page.locator("[name=instead]").fill("grandpa3")
     page.locator("main .ask-form button").click()
     expect(page.locator("h1")).to_contain_text("not grandpa3")
+
+
+def test_the_facts_of_the_runner_up_stand_beside_those_of_the_answer(page, client):
+    page.goto(address("why", **why_of_a_missing_fact(client)))
+    assert page.locator(".beside figure").count() == 2
+    left, right = (page.locator(".beside figure").nth(i).bounding_box() for i in (0, 1))
+    assert left["x"] + left["width"] <= right["x"]
+    page.locator("main .names a").first.click()
+    expect(page.locator("h1")).to_contain_text(", not ")
+    expect(page.locator(".beside figure")).to_have_count(2)
+
+
+def test_a_neighbourhood_is_opened_in_place(page):
+    page.goto(address("entity", name="grandpa1", min=0))
+    drawn = page.locator("#around a.entity")
+    number = drawn.count()
+    assert number > 2
+    sign = page.locator("#around a.sign").first
+    assert sign.get_attribute("aria-label").startswith("Show the facts about")
+    page.evaluate("document.body.dataset.same = 'yes'")
+    sign.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "number => document.querySelectorAll('#around a.entity').length > number", arg=number
+    )
+    assert page.evaluate("document.body.dataset.same") == "yes"  # the page stays
+    assert "open=" in page.url
+    focused = page.evaluate("document.activeElement.getAttribute('aria-label')")
+    assert focused.startswith("Hide the facts about")
+    page.reload()
+    assert page.locator("#around a.entity").count() > number
+    page.locator("#around a.sign[aria-label^=Hide]").click()
+    expect(drawn).to_have_count(number)
+
+
+def test_without_scripts_pages_are_complete_and_pictures_open(page, server):
+    context = page.context.browser.new_context(base_url=server.address, java_script_enabled=False)
+    try:
+        plain = context.new_page()
+        plain.goto(address("question", head="grandpa1", relation="grandparent"))
+        expect(plain.locator("[data-answers] > li").first).to_be_visible()
+        plain.goto("/runs/family/review")
+        expect(plain.locator("[data-queue] > li").first).to_be_visible()
+        plain.goto(address("entity", name="grandpa1"))
+        drawn = plain.locator("#around a.entity")
+        number = drawn.count()
+        plain.locator("#around a.sign").first.click()
+        plain.wait_for_url("**/entity?*open=*")
+        assert drawn.count() > number
+    finally:
+        context.close()
+
+
+def test_proposals_are_dashed_and_say_why(page, client):
+    fact = why_of_a_missing_fact(client)
+    page.goto(address("entity", name=fact["head"], min=0))
+    proposed = page.locator("#around a.proposed")
+    assert proposed.count() > 0
+    assert (
+        page.locator("#around .fact.proposed").first.evaluate("one => getComputedStyle(one).strokeDasharray")
+        != "none"
+    )
+    proposed.first.focus()
+    expect(page.locator("[data-why-text]")).to_contain_text("Proposed with probability")
+    expect(page.locator("[data-why-text]")).to_contain_text("because")
+    page.locator("h1").click()
+    expect(page.locator("[data-why-text]")).not_to_contain_text("Proposed with probability")
+    expect(page.locator("#missing .because").first).to_contain_text("because")
+
+
+def test_the_keys_are_listed_everywhere(page):
+    for view in ("", "question", "rules", "review"):
+        page.goto(address(view))
+        page.locator("main").click(position={"x": 1, "y": 1})
+        page.keyboard.press("?")
+        expect(page.locator("dialog[data-keys]")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.locator("dialog[data-keys]")).to_be_hidden()
+
+
+def test_rules_are_banned_and_pictures_scrolled_on_a_phone(page, client):
+    page.set_viewport_size({"width": 400, "height": 800})
+    try:
+        page.goto(address("rules", relation="grandparent"))
+        for button in page.locator("[data-edit]").all():
+            box = button.bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 400
+        page.goto(address("entity", name="grandpa1"))
+        assert page.evaluate("document.documentElement.scrollWidth") <= 400
+        hint = page.locator("#around [data-scroll-hint]")
+        expect(hint).to_be_visible()
+        page.locator("#around [data-scroll]").evaluate("one => { one.scrollLeft = 50; }")
+        expect(hint).to_be_hidden()
+    finally:
+        page.set_viewport_size({"width": 1100, "height": 800})
 
 
 def test_why_on_a_phone_in_the_dark(page, client):
@@ -285,6 +489,8 @@ def test_a_decision_on_the_page_of_a_fact_is_undone_by_a_key(page, server, run_f
         assert page.locator("[data-answers] > li input[name=tail][value=child1_0]").count() == 0
         page.keyboard.press("?")
         expect(page.locator("[data-keys]")).to_have_attribute("open", "")
+        page.keyboard.press("?")
+        expect(page.locator("[data-keys]")).not_to_have_attribute("open", "")
         page.keyboard.press("u")
         page.wait_for_function("() => performance.getEntriesByType('navigation')[0].type === 'reload'")
         made = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

@@ -106,3 +106,35 @@ def test_accepted_facts_as_files():
     ]
     nt = accepted_facts(log.read(), ".nt").decode().splitlines()
     assert nt[1] == "<urn:rnnlogic:a%20b> <urn:rnnlogic:r> <http://x.org/c> ."
+
+
+def test_decisions_are_taken_where_facts_are_listed(client, log):
+    fact = proposal(client)
+    page = client.get("/runs/family/entity", params={"name": fact["head"], "min": 0}, headers=PAGE).text
+    assert 'name="view" value="entity"' in page
+    sent = fact | {"decision": "reject", "view": "entity", "of": fact["head"]}
+    answer = client.post("/runs/family/review", data=sent, headers=PAGE, follow_redirects=False)
+    assert answer.headers["location"] == f"/runs/family/entity?name={fact['head']}"
+    rule = "grandparent(X,Y) <- married(X,Z) & grandparent(Z,Y)"
+    assert 'name="view" value="rule"' in client.get("/runs/family/rule", params={"text": rule}).text
+    sent = fact | {"decision": "undo", "view": "rule", "of": rule}
+    answer = client.post("/runs/family/review", data=sent, headers=PAGE, follow_redirects=False)
+    assert answer.headers["location"].startswith("/runs/family/rule?text=grandparent")
+
+
+def test_improbable_facts_are_not_called_missing(client):
+    def page(least):
+        return client.get("/runs/family/entity", params={"name": "grandpa1", "min": least}).text
+
+    assert "Nothing seems missing: no proposal has a chance of at least 1, the best one has" in page(1)
+    assert "Nothing seems missing" not in page(0)
+    assert page(0).count('class="because"') > 0
+
+
+def test_known_answers_carry_no_bar(client):
+    params = {"head": "grandpa1", "relation": "married", "facts": "all"}
+    page = client.get("/runs/family/question", params=params).text
+    items = page.split("<li ")[1:]
+    known = [item for item in items if 'class="known"' in item]
+    assert known
+    assert all("rules alone give it" in item and 'class="bar' not in item for item in known)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
@@ -51,6 +52,24 @@ def _without_odd_numbers(value: Any) -> Any:
 def cell(text: str, excel_safe: bool) -> str:
     """A name for a CSV or TSV file; if wanted, so that no spreadsheet takes it for a formula."""
     return f"'{text}" if excel_safe and text.startswith(FORMULA) else text
+
+
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[Any]], most: int = 60) -> str:
+    """Rows under headers, numbers on the right, as `print` shows a data frame; the first `most` of them."""
+    shown = [list(headers), *([_cell_text(value) for value in row] for row in rows[:most])]
+    numeric = [all(isinstance(row[i], int | float | None) for row in rows) for i in range(len(headers))]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    lines = []
+    for row in shown:
+        cells = zip(row, widths, numeric, strict=True)
+        lines.append("  ".join(t.rjust(w) if right else t.ljust(w) for t, w, right in cells).rstrip())
+    return "\n".join([*lines, f"... and {len(rows) - most:,} more"] if len(rows) > most else lines)
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else printable(str(value))
 
 
 def _escaped(character: str) -> str:

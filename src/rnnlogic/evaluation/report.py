@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays, write_arrays
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.text import printable, text_table
 from rnnlogic.base.types import Arrays
 from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics
 from rnnlogic.evaluation.ranks import Ranks
@@ -41,6 +42,11 @@ class Report:
     ranks: Ranks  # of the n queries
     protocol: str = FULL_RANKING  # what the answers are ranked among
     cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what the budget left out
+
+    def __str__(self) -> str:
+        rows = self.table()
+        about = f"{self.dataset}, {self.split}: {self.protocol}; known facts: {self.evidence}"
+        return f"{printable(about)}\n{text_table(list(rows[0]), [list(row.values()) for row in rows])}"
 
     @property
     def is_sample(self) -> bool:

@@ -117,16 +117,21 @@ def fact_sentence(head: str, relation: int, tail: str, vocab: Vocab) -> str:
 
 def filled(text: str, x: str, y: str) -> str:
     """A template with names for X and Y."""
-    parts, start = list[str](), 0
+    return "".join(part for _, part in pieces(text, x, y))
+
+
+def pieces(text: str, x: str, y: str) -> list[tuple[str, str]]:
+    """The parts of a filled template: ("X", name), ("Y", name), and ("", words) between them."""
+    parts, start = list[tuple[str, str]](), 0
     for slot in _SLOT.finditer(text):
         before, name = text[start : slot.start()], x if slot[0] == "X" else y
         if before.endswith(" a ") and name.startswith("something"):
             before = before[:-2]
         elif before.endswith(" a ") and len(name) > 1 and _begins_with_vowel(name):
             before = before[:-1] + "n "
-        parts += [before, name]
+        parts += [("", before), (slot[0], name)]
         start = slot.end()
-    return "".join([*parts, text[start:]])
+    return [*parts, ("", text[start:])]
 
 
 def counted_sentence(rule: Constant, right: int, cases: int, vocab: Vocab, name: Namer) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
 from rnnlogic.base.frames import frame
+from rnnlogic.base.text import text_table
 from rnnlogic.render.html import table
 
 
@@ -21,9 +22,16 @@ Item = TypeVar("Item", bound=Row)
 
 
 class Listed(list[Item]):
-    """A list like any other, with a table for notebooks: a row for each item, a column for each value."""
+    """A list like any other, shown as a table: a row for each item, a column for each value."""
 
     left_out: Mapping[str, int] = {}  # how many others break constraints, by kind
+
+    def __str__(self) -> str:
+        rows = [item.as_dict() for item in self]
+        if not rows:
+            return "nothing found"
+        columns = [name for name in rows[0] if any(row[name] not in (None, "") for row in rows)]
+        return text_table(columns, [[row[name] for name in columns] for row in rows])
 
     def _repr_html_(self) -> str:
         rows = [item.as_dict() for item in self]

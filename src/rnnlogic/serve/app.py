@@ -18,9 +18,11 @@ from starlette.exceptions import HTTPException
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import printable
 from rnnlogic.serve import api, pages
+from rnnlogic.serve.later import Later
 from rnnlogic.serve.limits import BodyLimit, Desk, Limits
 from rnnlogic.serve.metrics import Measured, Metrics
 from rnnlogic.serve.problems import SCHEMA, ProblemError, problem_of, response_of
+from rnnlogic.serve.proposals import Searches
 from rnnlogic.serve.runs import Served, load_runs
 from rnnlogic.serve.security import Access, Guard
 
@@ -46,7 +48,8 @@ def make_app(
     )
     app.state.runs = load_runs(folders, limits)
     app.state.desk, app.state.metrics = Desk(limits, threads), Metrics()
-    app.state.access, app.state.is_ready, app.state.proposals = access, False, {}
+    app.state.access, app.state.is_ready = access, False
+    app.state.searches, app.state.later = Searches(), Later()
     app.include_router(api.router)
     app.include_router(api.v1)
     app.include_router(pages.router, include_in_schema=False)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, Literal
-from urllib.parse import parse_qs, quote, urlencode
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader
-from markupsafe import Markup
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.calibrate.level import shown
-from rnnlogic.complete.complete import NewFact
-from rnnlogic.explain.explain import Comparison
-from rnnlogic.explain.names import shortened
+from rnnlogic.explain.sentences import template_of
 from rnnlogic.render.card import run_card
-from rnnlogic.render.html import bdi
 from rnnlogic.review.decision import UNDO, VERDICTS, Fact, checked
 from rnnlogic.review.log import SUFFIX
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.serve import views
+from rnnlogic.serve import views, words
 from rnnlogic.serve.api import (
     SHOWN,
     KnownFacts,
@@ -35,33 +33,24 @@ from rnnlogic.serve.api import (
     relation_info,
     served,
 )
+from rnnlogic.serve.around import MIDDLE, picture_around
+from rnnlogic.serve.later import SOON, Later, is_browser, patience
 from rnnlogic.serve.limits import Desk
-from rnnlogic.serve.problems import ProblemError
-from rnnlogic.serve.review import accepted_facts, is_open, queue
+from rnnlogic.serve.problems import ProblemError, problem_of
+from rnnlogic.serve.proposals import Searches
+from rnnlogic.serve.review import accepted_facts, queue
 from rnnlogic.serve.runs import Served
+from rnnlogic.serve.words import LONG, link
 
-LONG, SHORT = 300, 60  # letters of a name in a heading, and in a list
 COMMENT = 2000  # letters of a comment
 RULES = 50  # on a page
-PROPOSALS, LEAST = 200, 0.01  # in a review, and how probable they are at least
 ANSWERS = 50  # to a question
 SUGGESTED = 8
+# Facts below it are not called missing: of those at it one in ten is true, so a list of ten holds about one.
+SEEMS_MISSING = 0.1
 
+Result = TypeVar("Result")
 router = APIRouter()
-
-
-def _name(text: str, most: int = SHORT) -> Markup:
-    """A name: escaped, in its own direction of writing, shortened with the whole as a tooltip."""
-    if len(text) <= most:
-        return Markup(bdi(text))
-    return Markup('<span title="{}">{}</span>').format(text, Markup(bdi(shortened(text, most))))
-
-
-def _link(run: Served, view: str = "", **query: Any) -> str:
-    """The address of a page."""
-    given = {name: value for name, value in query.items() if value not in (None, "")}
-    path = f"/runs/{quote(run.name, safe='')}" + (f"/{view}" if view else "")
-    return path + (f"?{urlencode(given)}" if given else "")
 
 
 ENVIRONMENT = Environment(
@@ -70,8 +59,9 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-ENVIRONMENT.filters |= {"name": _name, "probability": shown, "thousands": lambda number: f"{number:,}"}
-ENVIRONMENT.globals |= {"link": _link, "LONG": LONG}
+ENVIRONMENT.filters |= {"name": words.name, "probability": shown, "thousands": lambda number: f"{number:,}"}
+ENVIRONMENT.globals |= {"link": link, "LONG": LONG, "fact": words.linked_fact, "said": words.fact_words}
+ENVIRONMENT.globals |= {"heading": words.facts_heading}
 
 
 async def of_path(request: Request, run: str) -> Served:
@@ -100,7 +90,31 @@ def is_page(request: Request) -> bool:
 
 def error_page(request: Request, problem: ProblemError) -> Response:
     """A problem as a page."""
-    return _page(request, "error.html", None, problem.status, problem=problem)
+    values: dict[str, Any] = {"problem": problem, "meant": _meant(request, problem)}
+    return _page(request, "error.html", _run_of(request), problem.status, **values)
+
+
+def _run_of(request: Request) -> Served | None:
+    """The run that the address names, if there is one."""
+    found: Served | None = request.app.state.runs.get(request.path_params.get("run", ""))
+    return found
+
+
+def _meant(request: Request, problem: ProblemError) -> list[tuple[str, str]]:
+    """Names that may have been meant, each with the same address for it; those of a search lead anywhere."""
+    run = _run_of(request)
+    if run is not None and request.url.path == link(run, "entity"):
+        found = views.suggestions(run, request.query_params.get("name", "")[:LONG], SUGGESTED)
+        return [(one["label"], _found_link(run, one)) for one in found]
+    query = request.query_params.multi_items()
+    wrong = [key for key, value in query if value and repr(value[:100]) in problem.detail]
+    if len(wrong) != 1:
+        return []
+
+    def corrected(name: str) -> str:
+        return urlencode([(key, name if key == wrong[0] else value) for key, value in query])
+
+    return [(name, f"{request.url.path}?{corrected(name)}") for name in problem.nearest]
 
 
 def _page(request: Request, template: str, run: Served | None, status: int = 200, **values: Any) -> Response:
@@ -108,6 +122,15 @@ def _page(request: Request, template: str, run: Served | None, status: int = 200
     shared = {"runs": runs, "run": run or (runs[0] if len(runs) == 1 else None), "request": request}
     shared["may_write"] = request.app.state.access.may_write
     return HTMLResponse(ENVIRONMENT.get_template(template).render(**shared, **values), status)
+
+
+async def _later(
+    request: Request, desk: Desk, run: Served, key: tuple[Any, ...], work: Callable[[], Result]
+) -> Result | None:
+    """The result of some work; None if it is not there soon: the page then says so, and is filled in."""
+    later: Later = request.app.state.later
+    state = run.name, run.edition, len(run.model.decisions.every)
+    return await later.get((*state, *key), lambda: desk.run(work), patience(request))
 
 
 @router.get("/")
@@ -126,13 +149,17 @@ async def api_page(request: Request) -> Response:
 
 
 @router.get("/runs/{run}")
-async def start(request: Request, desk: Work, run: PageRun) -> Response:
-    """The graph in figures, its relations, and questions to begin with."""
+async def start(request: Request, desk: Work, run: PageRun, beside: MaybeName = None) -> Response:
+    """The graph in figures, its relations, and questions to begin with; beside it, metrics of another run."""
     examples = await desk.run(lambda: views.example_questions(run))
+    other = served(request, beside) if beside else None
     relations = [(i, relation_info(run, i)) for i in range(run.vocab.num_relations)]
     relations.sort(key=lambda one: -one[1]["facts"])
     values: dict[str, Any] = {"about": about(run), "relations": relations, "examples": examples}
-    return _page(request, "start.html", run, **values, is_measured=run.answered is not None)
+    shown = [run, *([other] if other else [])]
+    values |= {"other": other, "is_measured": all(one.answered is not None for one in shown)}
+    values["metrics"] = [(one.answered or {}) for one in shown]
+    return _page(request, "start.html", run, **values)
 
 
 @router.get("/runs/{run}/card")
@@ -146,10 +173,15 @@ async def card(desk: Work, run: PageRun) -> Response:
 async def search(desk: Work, run: PageRun, query: NameQuery) -> Response:
     """What the search box suggests."""
     found = await desk.run(lambda: views.suggestions(run, query, SUGGESTED))
-    for one in found:
-        view = "entity" if one["kind"] == "entity" else "rules"
-        one["link"] = _link(run, view, **{"name" if view == "entity" else "relation": one["name"]})
-    return JSONResponse(found)
+    return JSONResponse([one | {"link": _found_link(run, one)} for one in found])
+
+
+def _found_link(run: Served, found: dict[str, Any]) -> str:
+    """Where a suggestion leads: to an entity, or to the rules of a relation."""
+    is_entity = found["kind"] == "entity"
+    return (
+        link(run, "entity", name=found["name"]) if is_entity else link(run, "rules", relation=found["name"])
+    )
 
 
 @router.get("/runs/{run}/entity")
@@ -159,12 +191,52 @@ async def entity(
     run: PageRun,
     name: NameQuery,
     most: Annotated[int, Query(alias="all", ge=0, le=1)] = 0,
+    least: Annotated[float, Query(alias="min", ge=0, le=1)] = SEEMS_MISSING,
+    opened: Annotated[list[str] | None, Query(alias="open", max_length=100)] = None,
 ) -> Response:
-    """An entity: its facts, and what is probably missing."""
+    """An entity: what is probably missing, the graph around it, and its facts."""
+    if run.entities.is_unknown(name) and name in run.vocab.relations:
+        return RedirectResponse(link(run, "rules", relation=name), 303)
     one = run.entity(name)
     facts = entity_facts(run, one, 100_000 if most else SHOWN // 2)
-    missing = await desk.run(lambda: views.missing_facts(run, one))
-    return _page(request, "entity.html", run, entity=facts, missing=missing)
+    key = "missing", one, least
+    missing = await _later(request, desk, run, key, lambda: views.missing_facts(run, one, least))
+    values: dict[str, Any] = {
+        "entity": facts,
+        "missing": missing,
+        "least": least,
+        "picture": picture_around(run, one, missing.found if missing else (), opened or ()),
+        "drawn": MIDDLE,
+        "said_fact": partial(words.said_fact, run),
+        "label": run.vocab.entity_labels.get(run.vocab.entities[one], ""),
+    }
+    return _page(request, "entity.html", run, **values)
+
+
+def _working(request: Request, run: Served, title: str, doing: str) -> Response:
+    """A sign of life in place of a page, until that is there."""
+    return _page(request, "working.html", run, title=title, doing=doing, is_filling=True)
+
+
+class Asked(NamedTuple):
+    """What the form of a question holds."""
+
+    head: str | None = None
+    relation: str | None = None
+    tail: str | None = None
+    beside: str | None = None  # another run
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it can be asked."""
+        return bool(self.relation and (self.head or self.tail))
+
+
+async def asked_of(
+    head: MaybeName = None, relation: MaybeName = None, tail: MaybeName = None, beside: MaybeName = None
+) -> Asked:
+    """What is asked, as the address has it."""
+    return Asked(head, relation, tail, beside)
 
 
 @router.get("/runs/{run}/question")
@@ -173,24 +245,31 @@ async def question(
     desk: Work,
     run: PageRun,
     facts: KnownFacts,
-    head: MaybeName = None,
-    relation: MaybeName = None,
+    asked: Annotated[Asked, Depends(asked_of)],
     least: Annotated[float, Query(alias="min", ge=0, le=1)] = 0.0,
 ) -> Response:
-    """(head, relation, ?): the form, and the ranked answers."""
-    values: dict[str, Any] = {"head": head, "relation": None, "answers": None, "min": least, "left_out": 0}
-    if head and relation:
-        asked = run.question(head, relation, None)
-        answers = await desk.run(lambda: run.predict([asked], ANSWERS, facts, "keep")[0])
-        values |= {
-            "head": asked[0],
-            "relation": run.relation(relation),
-            "answers": [(i, answer) for i, answer in enumerate(answers, 1)],
-            "left_out": sum(answers.left_out.values()),
-            "decided": views.decided_answers(run, asked, answers),
-            "meaning": run.model.level(facts).sentence(),
-        }
-    return _page(request, "question.html", run, **values, known_facts=facts)
+    """(head, relation, ?) or (?, relation, tail): the form, and the ranked answers."""
+    values: dict[str, Any] = {"asked": asked, "min": least, "known_facts": facts, "relation": None}
+    if not asked.is_whole:
+        return _page(request, "question.html", run, **values)
+    try:
+        head, relation = run.question(asked.head or None, asked.relation or "", asked.tail or None)
+        other = served(request, asked.beside) if asked.beside else None
+    except (ProblemError, RNNLogicError) as error:
+        if not is_page(request):
+            raise
+        problem = problem_of(error)
+        values |= {"problem": problem, "meant": _meant(request, problem)}
+        return _page(request, "question.html", run, problem.status, **values)
+    values |= {"head": head, "relation": run.relation(relation), "other": other}
+    state = None if other is None else (other.name, other.edition, len(other.model.decisions.every))
+    work = partial(views.lists_of, run, (head, relation), ANSWERS, facts, other)
+    lists = await _later(request, desk, run, ("question", head, relation, facts, state), work)
+    if lists is not None:
+        answers = [answer for _, answer in lists[0].answers]
+        values["decided"] = views.decided_answers(run, (head, relation), answers)
+        values["meaning"] = run.model.level(facts).sentence()
+    return _page(request, "question.html", run, lists=lists, is_filling=lists is None, **values)
 
 
 @router.get("/runs/{run}/why")
@@ -206,23 +285,17 @@ async def why(
     rule: MaybeName = None,
 ) -> Response:
     """Ideas, rules and facts behind an answer, or behind the choice between two."""
-
-    def work() -> dict[str, Any]:
-        told = run.explain(head, relation, tail, instead or None, 3, facts)
-        one = told.answer if isinstance(told, Comparison) else told
-        asked = run.question(head, relation, None)
-        others = [a for a in run.predict([asked], 6, facts, "drop")[0] if a.entity != tail][:5]
-        return views.explained(told, rule or None) | {
-            "told": one,
-            "fact": partial(views.said_fact, run),
-            "decision": run.model.decision(head, relation, tail),
-            "other": told.instead if isinstance(told, Comparison) else None,
-            "hangs_on": None if isinstance(told, Comparison) else told.hangs_on,
-            "others": others,
-        }
-
-    found = await desk.run(work)
-    return _page(request, "why.html", run, **found, focus=rule or None, known_facts=facts)
+    names = [run.vocab.entities[run.entity(one)] for one in (head, tail)]
+    asked = run.question(names[0], relation, None)
+    key = "why", *asked, names[1], facts, instead, rule
+    work = partial(views.why_page, run, (*asked, names[1]), facts, instead or None, rule or None)
+    found = await _later(request, desk, run, key, work)
+    if found is None:
+        title = words.fact_words(run.relation(relation), run.vocab, *names)
+        return _working(request, run, title, "Looking for reasons")
+    decision = run.model.decision(names[0], asked[1], names[1])
+    more: dict[str, Any] = {"focus": rule or None, "known_facts": facts, "decision": decision}
+    return _page(request, "why.html", run, **found, **more, said_fact=partial(words.said_fact, run))
 
 
 @router.get("/runs/{run}/rules")
@@ -240,13 +313,18 @@ async def rules(
     relations.sort(key=lambda one: -one[1])
     values: dict[str, Any] = {"relations": relations, "relation": None}
     if relation:
-        found = await desk.run(lambda: run.rules(relation, sort))
+        key, work = ("rules", relation, sort), partial(run.rules, relation, sort)
+        found = await _later(request, desk, run, key, work)
+        if found is None:
+            title = words.fact_words(run.relation(relation), run.vocab, "X", "Y")
+            return _working(request, run, title, "Counting how often rules are right")
         part = found[(page - 1) * RULES : page * RULES]
         values |= {
             "relation": run.relation(relation),
             "rules": [views.listed_rule(one, run.vocab) for one in part],
             "total": len(found),
             "pages": max(ceil(len(found) / RULES), 1),
+            "how_said": template_of(run.relation(relation), run.vocab),
         }
     return _page(request, "rules.html", run, **values, sort=sort, page=page)
 
@@ -264,7 +342,10 @@ async def rule(request: Request, desk: Work, run: PageRun, text: NameQuery) -> R
             raise ProblemError(404, f"the model has no such rule: {full}")
         return {"rule": views.listed_rule(found[0], run.vocab)} | views.rule_page(run, chain)
 
-    return _page(request, "rule.html", run, **await desk.run(work), relation=chain.head)
+    told = await _later(request, desk, run, ("rule", full), work)
+    if told is None:
+        return _working(request, run, full, "Looking for examples")
+    return _page(request, "rule.html", run, **told, relation=chain.head)
 
 
 @router.post("/runs/{run}/rules/edited")
@@ -277,13 +358,19 @@ async def edited(run: PageRun, form: Annotated[Body, Depends(form_of)]) -> Respo
 @router.get("/runs/{run}/review")
 async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName = None) -> Response:
     """Proposals that wait for a decision, and what was decided."""
-    proposals = await _proposals(request, desk, run, relation or None)
+    wanted = None if not relation else run.vocab.relations[run.proposable(relation)]
+    searches: Searches = request.app.state.searches
+    search = searches.of(run, wanted, desk)
+    await search.wait(SOON if is_browser(request) else None)
+    proposals = search.facts
     decisions = run.model.decisions
     verdicts = [one.is_true for one in decisions.current().values()]
     kinds = {"accept": True, "reject": False, "unsure": None}
     values: dict[str, Any] = {
         "rows": queue(proposals, decisions, run.vocab),
-        "relation": relation or None,
+        "search": search,
+        "is_filling": not search.is_done,
+        "relation": wanted,
         "numbers": {kind: verdicts.count(value) for kind, value in kinds.items()},
         "warnings": decisions.warnings(),
         "file": run.folder.name + SUFFIX,
@@ -296,8 +383,7 @@ async def decide(
     request: Request, desk: Work, run: PageRun, form: Annotated[Body, Depends(form_of)]
 ) -> Response:
     """Keep a decision; it is on disk before the answer goes out."""
-    if not request.app.state.access.may_write:
-        raise ProblemError(403, "decisions are not taken from the public: start the server with --token")
+    _check_may_write(request, "decisions are not taken")
     given = {name: values[0] for name, values in form.items()}
     verdict, by = given.get("decision", ""), given.get("by", "")[:LONG]
     if verdict not in (*VERDICTS, UNDO):
@@ -319,13 +405,40 @@ async def decide(
     return JSONResponse({"decision": verdict})
 
 
+@router.post("/runs/{run}/words")
+async def rename(
+    request: Request, desk: Work, run: PageRun, form: Annotated[Body, Depends(form_of)]
+) -> Response:
+    """Keep a label of an entity, or the template of a relation, in the run folder."""
+    _check_may_write(request, "names are not changed")
+    given = {key: " ".join(values[0].split()) for key, values in form.items()}
+    name = given.get("name", "")
+    if "label" in given:
+        if not 0 < len(given["label"]) <= LONG:
+            raise ProblemError(422, f"a label has 1 to {LONG} letters")
+        await desk.run(lambda: run.name_entity(name, given["label"]))
+        return RedirectResponse(link(run, "entity", name=name), 303)
+    texts = given.get("text", "")[:LONG], given.get("turned", "")[:LONG]
+    await desk.run(lambda: run.say_relation(name, *texts))
+    return RedirectResponse(link(run, "rules", relation=name), 303)
+
+
+def _check_may_write(request: Request, told: str) -> None:
+    if not request.app.state.access.may_write:
+        raise ProblemError(403, f"{told} from the public: start the server with --token")
+
+
 def _after(run: Served, fact: Fact | None, given: dict[str, str]) -> str:
     """The page to go on with, for those who decide without a script."""
     if fact is not None and given.get("view") == "why":
-        return _link(run, "why", head=fact[0], relation=fact[1], tail=fact[2])
+        return link(run, "why", head=fact[0], relation=fact[1], tail=fact[2])
     if fact is not None and given.get("view") == "question":
-        return _link(run, "question", head=fact[0], relation=fact[1])
-    return _link(run, "review", relation=given.get("of"))
+        return link(run, "question", head=fact[0], relation=fact[1])
+    if given.get("view") == "entity":
+        return link(run, "entity", name=given.get("of"))
+    if given.get("view") == "rule":
+        return link(run, "rule", text=given.get("of"))
+    return link(run, "review", relation=given.get("of"))
 
 
 @router.get("/runs/{run}/review/decisions.csv")
@@ -353,19 +466,6 @@ def _probability(text: str) -> float | None:
     except ValueError:
         pass
     raise ProblemError(422, "probability must be a number from 0 to 1")
-
-
-async def _proposals(request: Request, desk: Desk, run: Served, relation: str | None) -> list[NewFact]:
-    """What `complete` proposes; found once and kept until all of it is decided."""
-    kept: dict[tuple[str, str | None], list[NewFact]] = request.app.state.proposals
-    if not is_open(kept.get((run.name, relation), []), run.model.decisions):
-        found: list[NewFact] = []
-        async for part in desk.stream(
-            lambda deadline: run.complete(relation, LEAST, PROPOSALS, "all", progress=deadline)
-        ):
-            found += part
-        kept[run.name, relation] = found
-    return kept[run.name, relation]
 
 
 def _download(content: bytes, name: str, kind: str) -> Response:

@@ -18,6 +18,7 @@ from rnnlogic.base.recent import Recent
 from rnnlogic.base.text import printable
 from rnnlogic.base.types import Progress
 from rnnlogic.complete.complete import NewFact
+from rnnlogic.complete.reason import Reasons
 from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
@@ -29,6 +30,7 @@ from rnnlogic.features.chains.cost import Cost
 from rnnlogic.model import RNNLogic
 from rnnlogic.render.tables import Listed
 from rnnlogic.runs.folder import Run
+from rnnlogic.runs.labels import label_run, template_run
 from rnnlogic.serve.limits import Limits
 from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.search import NameIndex
@@ -53,6 +55,7 @@ class Served:
     _listings: Recent[list[RuleInfo]] = field(default_factory=lambda: Recent(LISTINGS))
     _measuring: threading.Lock = field(default_factory=threading.Lock)
     answered: dict[str, dict[str, Any]] | None = None  # validation metrics by relation, once measured
+    edition: int = 0  # grows when names are changed
 
     @property
     def vocab(self) -> Vocab:
@@ -70,6 +73,12 @@ class Served:
         arrays = self.graph.arrays
         found = np.bincount(arrays.row_head, np.diff(arrays.row_edges), self.vocab.num_entities)
         return found.astype(np.int64)
+
+    @property
+    def reasons(self) -> Reasons:
+        """Finds the first reason for a fact on all known facts."""
+        model = self.model
+        return Reasons(self.graph, self.vocab, model.scorer, model.records)
 
     @cached_property
     def relation_sizes(self) -> NDArray[np.int64]:
@@ -104,6 +113,28 @@ class Served:
         """The id of a relation by name or label; with ^-1, of its inverse."""
         return self.vocab.relation_id(name)
 
+    def name_entity(self, name: str, label: str) -> None:
+        """Show an entity by a label, here and in the run folder."""
+        one = self.vocab.entities[self.entity(name)]
+        label_run(self.folder, {one: label})
+        self._rename(self.model.with_labels({one: label}))
+
+    def say_relation(self, name: str, text: str, turned: str) -> None:
+        """Say a relation by a template, here and in the run folder."""
+        one = self.vocab.relations[self.relation(name)]
+        templates = {one: (text, turned) if turned else text}
+        template_run(self.folder, templates)
+        self._rename(self.model.with_templates(templates))
+
+    def _rename(self, model: RNNLogic) -> None:
+        """Show other names from now on; what was made with the old ones is forgotten."""
+        self.model = model
+        self._listings = Recent(LISTINGS)
+        for kept in ("entities", "relations"):
+            self.__dict__.pop(kept, None)
+        self.edition += 1
+        _ = self.entities, self.relations  # here, where nobody else waits for them
+
     def question(self, head: str | None, relation: str, tail: str | None) -> Question:
         """A question as (head, relation, ?); for heads it is turned round."""
         if (head is None) == (tail is None):
@@ -113,6 +144,13 @@ class Served:
             assert tail is not None
             return self.vocab.entities[self.entity(tail)], self.vocab.relation_name(self.vocab.inverse(asked))
         return self.vocab.entities[self.entity(head)], self.vocab.relation_name(asked)
+
+    def proposable(self, name: str) -> int:
+        """The id of a relation that facts can be written with."""
+        one = self.relation(name)
+        if one >= self.vocab.num_relations:
+            raise ProblemError(422, "facts are written the way round that the graph has them: leave out ^-1")
+        return one
 
     def cost(self, evidence: Evidence) -> Cost:
         """What questions cost on some evidence."""
@@ -163,10 +201,7 @@ class Served:
         allow_violations: bool = False,
     ) -> Iterator[NewFact]:
         """The most probable facts that the evidence does not hold."""
-        number = self.vocab.num_relations
-        wanted = range(number) if relation is None else [self.relation(relation)]
-        if relation is not None and wanted[0] >= number:
-            raise ProblemError(422, "facts are written the way round that the graph has them: leave out ^-1")
+        wanted = range(self.vocab.num_relations) if relation is None else [self.proposable(relation)]
         cost = self.cost(evidence)
         steps = self.vocab.num_entities * sum(cost.of_any_question(one) for one in wanted)
         seconds = self.limits.long_seconds

@@ -19,6 +19,7 @@ POSTINGS = 200_000  # read for one query: triples that are rare come first
 CANDIDATES = 400  # texts compared letter by letter
 BLOCK = 100_000  # texts indexed at a time
 SIMILAR = 55.0  # of 100: less similar texts are not found
+BEGINNING_TIER = 1  # of what begins with the query; what is equal comes before it
 SIMILAR_TIER = 4  # of what a query found by letters alone
 LAST = "\U0010ffff"
 

@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Answer
 from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.explain import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
-from rnnlogic.explain.names import entity_words
 from rnnlogic.explain.reasons import Contribution, Idea
-from rnnlogic.explain.sentences import fact_sentence, pattern_of, rule_sentence, whole_rule
+from rnnlogic.explain.sentences import pattern_of, rule_sentence, whole_rule
 from rnnlogic.explain.summary import ALONE, ReasonTold, reason_line
-from rnnlogic.features.chains.paths import Path
+from rnnlogic.explain.walks import facts_of
+from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.render.html import LISTED, path_html, reason_strands, shades
 from rnnlogic.render.svg import Strand, picture
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Constant, Rule, format_rule
 from rnnlogic.serve.api import entity_info
+from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.runs import Question, Served
+from rnnlogic.serve.search import BEGINNING_TIER
 from rnnlogic.statistics.examples import rule_examples
 
-DRAWN_IDEAS, DRAWN_AGAINST, DRAWN_RULES = 3, 1, 2  # in the picture of an explanation
-ASKED = 12  # relations of an entity that are asked about what is missing
+ASKED = 24  # relations, inverses included, that an entity is asked about
 MISSING = (3, 15)  # answers of each, and in all
 EXAMPLES = 6  # questions on the first page
+NOWHERE: Mapping[str, int] = {}
+PATHS, OTHERS = 3, 5  # of each rule of an explanation; other answers that are named
 
 
 class Missing(NamedTuple):
@@ -38,13 +43,24 @@ class Missing(NamedTuple):
     head: str
     relation: int
     answer: Answer
+    rule: str = ""  # the first reason
+    facts: tuple[Fact, ...] = ()  # that make it apply, each in the direction of the graph
 
 
-def missing_facts(run: Served, entity: int) -> list[Missing]:
-    """What is probably missing about an entity: asked about the relations that it has most facts of."""
+class MissingFacts(NamedTuple):
+    """What is probably missing about an entity, and the best chance of what is left out as improbable."""
+
+    found: list[Missing]
+    best_other: float | None = None
+
+
+def missing_facts(run: Served, entity: int, least: float) -> MissingFacts:
+    """What is missing with some probability: relations that the entity has most facts of are asked first."""
     sizes = {r: len(run.graph.neighbours(entity, r)) for r in range(2 * run.vocab.num_relations)}
     rules, name = run.model.learned.rules, run.vocab.entities[entity]
-    wanted = [r for r in sorted(sizes, key=lambda r: -sizes[r]) if sizes[r] and len(rules.by_head(r))][:ASKED]
+    usual = run.relation_sizes
+    order = sorted(sizes, key=lambda r: (-sizes[r], -usual[r]))
+    wanted = [r for r in order if len(rules.by_head(r))][:ASKED]
     questions, steps = [], 0.0
     for relation in wanted:  # as many as may be asked
         question = name, run.vocab.relation_name(relation)
@@ -58,7 +74,21 @@ def missing_facts(run: Served, entity: int) -> list[Missing]:
         for (relation, _), own in zip(questions, answers, strict=True)
         for answer in own
     ]
-    return sorted(found, key=lambda one: -one.answer.probability)[: MISSING[1]]
+    found.sort(key=lambda one: -one.answer.probability)
+    probable = [one for one in found if one.answer.probability >= least][: MISSING[1]]
+    others = [one.answer.probability for one in found[len(probable) :]]
+    return MissingFacts([_with_reason(run, one) for one in probable], max(others, default=None))
+
+
+def _with_reason(run: Served, missing: Missing) -> Missing:
+    """The same with the rule that `complete` names for it, and its facts."""
+    vocab, ends = run.vocab, (run.vocab.entity_id(missing.head), run.vocab.entity_id(missing.answer.entity))
+    is_inverse = missing.relation >= vocab.num_relations
+    head, tail = ends[::-1] if is_inverse else ends
+    relation = vocab.inverse(missing.relation) if is_inverse else missing.relation
+    rule, path = run.reasons.of((head, relation, tail))
+    text = "" if rule is None else format_rule(rule, vocab)
+    return missing._replace(rule=text, facts=() if path is None else tuple(facts_of(path, vocab)))
 
 
 def decided_answers(run: Served, question: Question, answers: Sequence[Answer]) -> dict[str, str]:
@@ -86,34 +116,93 @@ def example_questions(run: Served) -> list[tuple[str, int]]:
     return [(run.vocab.entities[first[relation]], relation) for relation in chosen]
 
 
-def explained(told: Explanation | Comparison, focus: str | None) -> dict[str, Any]:
-    """The reasons, ideas with colours and rules, and the picture; with a rule in focus, of all its paths."""
+class Ranked(NamedTuple):
+    """The answers that a run gives to a question, each with its place; or why it gives none."""
+
+    run: Served
+    answers: list[tuple[int, Answer]]
+    left_out: int = 0
+    problem: str = ""
+    elsewhere: Mapping[str, int] = NOWHERE  # by entity, the place that the other run gives it
+
+
+def lists_of(
+    run: Served, question: Question, most: int, facts: Evidence, other: Served | None
+) -> list[Ranked]:
+    """The answers of a run, and beside them those of another one, each with its place in the other list."""
+    own = _ranked(run, question, most, facts)
+    if other is None:
+        return [own]
+    try:
+        second = _ranked(other, other.question(*question, None), most, facts)
+    except (ProblemError, RNNLogicError) as error:
+        return [own, Ranked(other, [], problem=str(error))]
+    places = [{answer.entity: place for place, answer in one.answers} for one in (own, second)]
+    return [own._replace(elsewhere=places[1]), second._replace(elsewhere=places[0])]
+
+
+def _ranked(run: Served, question: Question, most: int, facts: Evidence) -> Ranked:
+    answers = run.predict([question], most, facts, "keep")[0]
+    return Ranked(run, list(enumerate(answers, 1)), sum(answers.left_out.values()))
+
+
+def why_page(
+    run: Served, fact: tuple[str, str, str], facts: Evidence, instead: str | None, rule: str | None
+) -> dict[str, Any]:
+    """What the page of an answer shows: its reasons, and beside them those of the best other answer."""
+    head, relation, tail = fact
+    told = run.explain(head, relation, tail, instead, PATHS, facts)
+    others = [a for a in run.predict([(head, relation)], OTHERS + 1, facts, "drop")[0] if a.entity != tail]
+    values: dict[str, Any] = {"others": others[:OTHERS], "other": None, "rival": None}
+    if isinstance(told, Comparison):
+        values |= {"told": told.answer, "other": told.instead, "rival": told.instead, "hangs_on": None}
+    else:
+        values |= {"told": told, "hangs_on": told.hangs_on}
+        if others and rule is None:
+            values["rival"] = run.explain(head, relation, others[0].entity, None, PATHS, facts)
+    return values | explained(told, rule, values["rival"])
+
+
+def explained(
+    told: Explanation | Comparison, focus: str | None, rival: Explanation | None = None
+) -> dict[str, Any]:
+    """The reasons, ideas with colours and rules, and pictures: its facts, and those of a rival beside it.
+
+    With a rule in focus, the picture has all its paths.
+    """
     vocab, ideas, marks = told.vocab, told.ideas, dict[Rule, str]()
     for idea in ideas:
         for rule in idea.rules:
             marks.setdefault(rule.chain, f"r{len(marks)}")
     only = None if isinstance(told, Comparison) else told
-    strands = _strands(ideas, marks, focus) if only is None or focus else reason_strands(only.reasons, marks)
-    drawn = {strand.mark for strand in strands}
+    both = [told.answer if isinstance(told, Comparison) else told, *([rival] if rival else [])]
+    drawn = [reason_strands(one.reasons, marks) for one in both] if focus is None else [_paths(ideas, focus)]
+    marked = {strand.mark for strands in drawn for strand in strands}
     colours = shades(ideas)
     return {
         "halves": [
             [
-                _idea(idea, colour, marks, drawn, vocab)
+                _idea(idea, colour, marks, marked, vocab)
                 for idea, colour in zip(ideas, colours, strict=True)
                 if (idea.contribution < 0) == is_against
             ]
             for is_against in (False, True)
         ],
-        "picture": Markup(picture(strands, vocab)) if strands else "",
+        "pictures": [Markup(picture(strands, vocab)) for strands in drawn],
         "summary": None if only is None else only.summary,
         "reasons": [] if only is None else list(map(_reason, only.reasons, only.summary.reasons)),
     }
 
 
-def said_fact(run: Served, head: int, relation: int, tail: int) -> str:
-    """A fact as a sentence."""
-    return fact_sentence(entity_words(head, run.vocab), relation, entity_words(tail, run.vocab), run.vocab)
+def _paths(ideas: Sequence[Idea], text: str) -> list[Strand]:
+    """All paths of one rule."""
+    return [
+        Strand(path, colour, idea.contribution < 0)
+        for idea, colour in zip(ideas, shades(ideas), strict=True)
+        for rule in idea.rules
+        if rule.rule == text
+        for path in rule.paths
+    ]
 
 
 def _reason(reason: Reason, said: ReasonTold) -> dict[str, Any]:
@@ -126,22 +215,6 @@ def _reason(reason: Reason, said: ReasonTold) -> dict[str, Any]:
         "facts": said.facts,
         "alone": ALONE if said.is_enough and said.lead == "because" else "",
     }
-
-
-def _strands(ideas: Sequence[Idea], marks: dict[Rule, str], focus: str | None) -> list[Strand]:
-    drawn: list[Strand] = []
-    counts = [0, 0]
-    for idea, colour in zip(ideas, shades(ideas), strict=True):
-        is_against = idea.contribution < 0
-        counts[is_against] += 1
-        if focus is None and counts[is_against] > (DRAWN_AGAINST if is_against else DRAWN_IDEAS):
-            continue
-        rules = idea.rules if focus is not None else [group[0] for group in idea.groups[:DRAWN_RULES]]
-        for rule in rules:
-            if focus is None or rule.rule == focus:
-                paths = rule.paths[: 1 if focus is None else None]
-                drawn += [Strand(path, colour, is_against, marks[rule.chain]) for path in paths]
-    return drawn
 
 
 def _idea(idea: Idea, colour: str, marks: dict[Rule, str], drawn: set[str], vocab: Vocab) -> dict[str, Any]:
@@ -199,10 +272,12 @@ def rule_page(run: Served, rule: Rule) -> dict[str, Any]:
     learned = run.model.learned.rules
     found = rule_examples(run.model.dataset.graph("train"), run.graph, rule, among=learned)
     tried = run.model.records.of_held_out(rule)
+    verdicts = _verdicts(run, rule.head)
     examples = {
         kind: [
             {
-                **dict(zip(("head", "tail"), _ends(rule, path, run.vocab), strict=True)),
+                **(ends := dict(zip(("head", "tail"), _ends(rule, path, run.vocab), strict=True))),
+                "decision": verdicts.get((ends["head"], ends["tail"]), ""),
                 "path": Markup(path_html(path, run.vocab)) if path.relations else "",
             }
             for path in paths
@@ -210,6 +285,15 @@ def rule_page(run: Served, rule: Rule) -> dict[str, Any]:
         for kind, paths in found._asdict().items()
     }
     return examples | {"held_out": None if tried is None else tried.text()}
+
+
+def _verdicts(run: Served, relation: int) -> dict[tuple[str, str], str]:
+    """What was decided about facts of a relation, by head and tail as the relation has them."""
+    is_inverse = relation >= run.vocab.num_relations
+    name = run.vocab.relations[run.vocab.inverse(relation) if is_inverse else relation]
+    current = run.model.decisions.current().values()
+    found = {(one.head, one.tail): str(one.verdict) for one in current if one.relation == name}
+    return {(tail, head): verdict for (head, tail), verdict in found.items()} if is_inverse else found
 
 
 def edited_rules(run: Served, banned: Sequence[str], pinned: Sequence[str]) -> str:
@@ -238,7 +322,8 @@ def suggestions(run: Served, query: str, limit: int) -> list[dict[str, Any]]:
         for one in run.relations.find(query, limit)
     ]
     both = sorted([*entities, *relations], key=lambda one: one[:2])
-    return [{"kind": kind, **info} for _, _, kind, info in both[:limit]]
+    found = [(tier <= BEGINNING_TIER, kind, info) for tier, _, kind, info in both[:limit]]
+    return [{"kind": kind, "is_close": is_close, **info} for is_close, kind, info in found]
 
 
 def _relation(run: Served, one: int) -> dict[str, Any]:
