@@ -60,10 +60,17 @@ class Edits(NamedTuple):
         self, rules: RuleSet, log_prob: NDArray[np.float64], log_prob_of: LogProb
     ) -> tuple[RuleSet, NDArray[np.float64]]:
         """Rules [n] followed by the pinned rules that are missing, with log-probabilities."""
-        missing = self.pinned.filter(rules.find(self.pinned) < 0)
-        if not len(missing):
-            return rules, log_prob
-        return rules | missing, np.append(log_prob, log_prob_of(missing))
+        return with_missing(rules, log_prob, self.pinned, log_prob_of)
+
+
+def with_missing(
+    rules: RuleSet, log_prob: NDArray[np.float64], more: RuleSet, log_prob_of: LogProb
+) -> tuple[RuleSet, NDArray[np.float64]]:
+    """Rules [n] followed by those of `more` that are missing, with log-probabilities."""
+    missing = more.filter(rules.find(more) < 0)
+    if not len(missing):
+        return rules, log_prob
+    return rules | missing, np.append(log_prob, log_prob_of(missing))
 
 
 def generating(config: Config, given: GivenRules, generate: bool | None) -> Config:

@@ -12,6 +12,7 @@ from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.chains.sampling.budget import cuts_in_words
 from rnnlogic.fit.em import EMState, Numbers, em_round, most_probable, numbers_of_rules
 from rnnlogic.fit.generators import new_generator, pack_generator, with_parameters
+from rnnlogic.fit.given import with_missing
 from rnnlogic.fit.pipeline import Fit
 from rnnlogic.fit.preliminary import with_first_rules
 from rnnlogic.fit.stages import PRELIMINARY, At, Made
@@ -85,8 +86,18 @@ def best_rules(fit: Fit, at: At) -> Made:
     except TimeIsUp:
         fit.budget.cut("generator", "left out: the rules are those that mining found")
         return Made(_mined_rules(fit))
-    rules, log_prior = fit.edits.with_pinned(*ranked, generator.log_probs)
+    more = with_missing(*ranked, _one_step(fit), generator.log_probs)
+    rules, log_prior = fit.edits.with_pinned(*more, generator.log_probs)
     return Made(pack_rules(rules) | {"log_prior": log_prior})
+
+
+def _one_step(fit: Fit) -> RuleSet:
+    """The mined rules of one step with support, where the settings keep all of them."""
+    saved = fit.known("mined")
+    if saved is None or not fit.config.mine.one_step:
+        return RuleSet.from_rules([])
+    rules = unpack_rules(saved)
+    return rules.filter((rules.lengths == 1) & (saved["quality"] > 0))
 
 
 def numbers_mined(fit: Fit) -> Numbers | None:

@@ -49,7 +49,7 @@ def mine_rules(
         candidates = Candidates(candidates.rules[kept], candidates.joined[kept])
     else:
         statistics = rule_statistics(graph, candidates.rules, queries, threads, tick, budget)
-    best = best_per_head(candidates.rules, statistics.quality(settings.smoothing), settings.keep)
+    best = best_per_head(candidates.rules, _worth(candidates.rules, statistics, settings), settings.keep)
     return Mined(candidates.rules[best], statistics.of(best), candidates.joined[best])
 
 
@@ -62,9 +62,16 @@ def _halved(
     is_early = nth % EARLY == 0
     first = _part_of(tick, 0, len(queries))
     early = rule_statistics(graph, rules, queries[is_early], threads, first)
-    kept = np.sort(best_per_head(rules, early.quality(settings.smoothing / EARLY), 2 * settings.keep))
+    few = settings.model_copy(update={"smoothing": settings.smoothing / EARLY})
+    kept = np.sort(best_per_head(rules, _worth(rules, early, few), 2 * settings.keep))
     second = _part_of(tick, int(is_early.sum()), len(queries))
     return kept, early.of(kept) + rule_statistics(graph, rules[kept], queries[~is_early], threads, second)
+
+
+def _worth(rules: RuleSet, statistics: RuleStatistics, settings: MineSettings) -> NDArray[np.float64]:
+    """The quality of rules [n]; of one-step rules with support 1 more, where these come first."""
+    comes_first = settings.one_step & (rules.lengths == 1) & (statistics.support > 0)
+    return statistics.quality(settings.smoothing) + comes_first
 
 
 def _part_of(tick: Tick, before: int, whole: int) -> Tick:

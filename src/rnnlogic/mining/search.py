@@ -164,8 +164,10 @@ def _best_bodies(
     shared: _Search, relation: int, bodies: NDArray[np.int64], joined: NDArray[np.int64]
 ) -> tuple[Heads, Steps, NDArray[np.int64]]:
     """The bodies of one relation that join most facts, first those that join most, with their head."""
-    order = np.argsort(-joined, kind="stable")
-    steps = _decoded(bodies[order], 2 * shared.graph.num_relations + 1, shared.max_length)
+    radix = 2 * shared.graph.num_relations + 1
+    is_longer = (bodies >= radix) & shared.settings.one_step
+    order = np.lexsort((-joined, is_longer))
+    steps = _decoded(bodies[order], radix, shared.max_length)
     heads = np.full(len(order), relation, np.int32)
     allowed = ~shared.banned.mask(RuleSet.from_steps(heads, steps)) if shared.banned else heads >= 0
     best = np.flatnonzero(allowed)[: shared.settings.candidates]

@@ -27,3 +27,7 @@ class MineSettings(Settings):
         300.0, ge=0, description="Quality of a body = support / (support + wrong + smoothing)"
     )
     keep: int = Field(2000, ge=1, description="Bodies per relation that are kept: those of highest quality")
+    one_step: bool = Field(
+        False,
+        description="Keep all one-step rules with support, which are few and easy to read, before others",
+    )
