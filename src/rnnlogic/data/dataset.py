@@ -128,8 +128,13 @@ class Dataset:
         if evidence not in self._graphs:
             kept = self._kept[evidence](self, evidence) if evidence in self._kept else None
             built = self._built(evidence) if kept is None else kept
-            self._graphs[evidence] = built.counting(self.path_kind)
+            self._graphs[evidence] = self.weighed(built.counting(self.path_kind))
         return self._graphs[evidence]
+
+    def weighed(self, graph: Graph) -> Graph:
+        """A graph of its entities and relations with the weights of facts."""
+        notes = self.annotations
+        return graph if notes is None or notes.weights is None else graph.weighing(notes.weights_of)
 
     def keep_graph(self, evidence: Evidence, opened: KeptGraph) -> None:
         """Say how to open a graph that was built before from the same facts; asked when it is needed."""

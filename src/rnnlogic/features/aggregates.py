@@ -38,6 +38,10 @@ class Best:
         """What rules of some confidence [n] count."""
         return np.asarray(np.log1p(STRETCH * confidence))
 
+    def weakened(self, strength: Numbers, share: Numbers) -> Numbers:
+        """The strength of a share of the confidence."""
+        return np.log1p(share * np.expm1(strength)).astype(np.float32)
+
     def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
         """The largest strength of the rules that reach each candidate [size]."""
         return largest(candidate, rule, strength, size)
@@ -65,6 +69,10 @@ class NoisyOr:
         """The terms of rules of some confidence [n]."""
         return np.array([-math.log1p(-c) for c in confidence.tolist()])
 
+    def weakened(self, strength: Numbers, share: Numbers) -> Numbers:
+        """The term of a share of the confidence."""
+        return -np.log1p(share * np.expm1(-strength)).astype(np.float32)
+
     def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
         """The sum of the terms of the rules that reach each candidate [size]."""
         return np.bincount(candidate, strength[rule], minlength=size).astype(np.float32)
@@ -90,19 +98,29 @@ class Fold:
     place: int  # its position among the rules
     strength: Numbers  # [k] of the rules; 0 for those that take no part
 
-    def rows(self, found: Rows, queries: int, entities: int) -> Rows:
-        """Its values for the answers that rules reach."""
+    def rows(self, found: Rows, queries: int, entities: int, is_weighted: bool = False) -> Rows:
+        """Its values for the answers that rules reach; where facts have weights, weak paths count less."""
         bodies = np.flatnonzero(self.strength[found.place] > 0)
         with zeros("number", entities, np.int64) as number:
             ptr, entity, candidate, body = number_answers(found.ptr, found.entity, bodies, queries, number)
-        value = self.values(candidate, found.place.astype(np.int32)[body], len(entity))
+        share = found.value[_by_query(found.ptr, bodies, queries)] if is_weighted else None
+        value = self.values(candidate, found.place.astype(np.int32)[body], len(entity), share)
         said = value != 0
         kept = np.append(0, np.cumsum(said))[ptr]
         return Rows(np.array([self.place]), kept, entity[said], value[said])
 
-    def values(self, candidate: Places, rule: Places, size: int) -> Numbers:
-        """Its value at each candidate [size]: rule `rule[i]` reaches candidate `candidate[i]` [n]."""
-        return self.aggregate.fold(candidate, rule, self.strength, size)
+    def values(
+        self, candidate: Places, rule: Places, size: int, paths: NDArray[Any] | None = None
+    ) -> Numbers:
+        """Its value at each candidate [size]: rule `rule[i]` reaches candidate `candidate[i]` [n].
+
+        Where facts have weights, `paths` [n] says how many paths those are worth by which it does.
+        """
+        if paths is None:
+            return self.aggregate.fold(candidate, rule, self.strength, size)
+        share = np.minimum(paths, 1.0).astype(np.float32)
+        weaker = self.aggregate.weakened(self.strength[rule], share)
+        return self.aggregate.fold(candidate, np.arange(len(rule)), weaker, size)
 
     def moved(self, column: NDArray[np.integer]) -> Fold:
         """The same among fewer rules, by their new places [k], -1 for those that are left out."""
@@ -115,6 +133,13 @@ class Fold:
         if len(own):
             weights[own] = self.aggregate.weights(self.strength[rule[own]])
         return weights
+
+
+def _by_query(ptr: Ids, bodies: Ids, queries: int) -> Ids:
+    """The rows [n] of some bodies, those of one query together: the order of `number_answers`."""
+    cells = (np.arange(queries)[:, None] + bodies * queries).ravel()
+    sizes = ptr[cells + 1] - ptr[cells]
+    return np.arange(int(sizes.sum())) + np.repeat(ptr[cells] - (np.cumsum(sizes) - sizes), sizes)
 
 
 def folds_of(rules: RuleSet, ids: Ids) -> list[Fold]:

@@ -168,6 +168,9 @@ class Aggregate(Protocol):
     def strengths(self, rules: RuleSet) -> Numbers:
         """What each rule [n] counts; 0: it takes no part."""
 
+    def weakened(self, strength: Numbers, share: Numbers) -> Numbers:
+        """What rules [n] count whose paths are worth a share in 0..1 of a path, as facts have weights."""
+
     def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
         """The values [size] of all candidates, by rows [n]: rule `rule[i]` reaches candidate `candidate[i]`.
 

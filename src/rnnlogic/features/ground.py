@@ -239,7 +239,8 @@ class Grounder:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
         for fold in list(ready.folds):
             taking_part = [rows for rows in parts if (fold.strength[rows.place] > 0).any()]
-            parts = [*parts, fold.rows(joined(taking_part), len(batch.heads), entities)]
+            has_weights = self.graph.weights is not None
+            parts = [*parts, fold.rows(joined(taking_part), len(batch.heads), entities, has_weights)]
         rows = joined(parts)
         return [
             Grounding(
