@@ -116,7 +116,7 @@ def test_a_path_is_worth_the_product_of_the_weights_of_its_facts(path_kind, hidd
         for part in grounder.ground([3], 0, [hidden]):
             assert dict(zip(part.entity.tolist(), part.count.tolist(), strict=True)) == expected
             found += len(expected)
-    assert found > 5
+    assert found > 4
 
 
 @many
