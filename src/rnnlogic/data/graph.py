@@ -23,6 +23,7 @@ DIRECT_ENTRIES_FREE = 1 << 22
 # Weights of edges are whole numbers of this unit, so that sums over paths are exact and differences vanish
 # where they should. With eight bits paths of three steps leave 38 for their number.
 WEIGHT_BITS = 8
+LIKELY = 1 << (WEIGHT_BITS - 1)  # the weight of a fact that is as likely true as not
 
 
 class GraphArrays(NamedTuple):
@@ -128,16 +129,33 @@ class Graph:
     def weights_of(
         self, heads: NDArray[np.integer], relations: NDArray[np.integer], tails: NDArray[np.integer]
     ) -> NDArray[np.float64]:
-        """The weights of edges [n] of the graph; 1 if it has none."""
+        """The weights of edges [n]; 1 for those that the graph lacks, and if it has no weights."""
         if self.weights is None:
             return np.ones(len(heads))
+        place = self.find(heads, relations, tails)
+        units = np.where(place >= 0, self.weights[place], 1 << WEIGHT_BITS)
+        return np.ldexp(units.astype(np.float64), -WEIGHT_BITS)
+
+    def find(
+        self, heads: NDArray[np.integer], relations: NDArray[np.integer], tails: NDArray[np.integer]
+    ) -> NDArray[np.int64]:
+        """The place of each edge [n] in `arrays.tails`; -1 for those that the graph lacks."""
         first, last = self.spans(heads, relations)
         which, found = self.tails_within(first, last)
         is_it = found == tails[which]
-        units = np.full(len(heads), 1 << WEIGHT_BITS)  # of edges that the graph lacks
-        places = np.arange(len(which)) - np.repeat(np.cumsum(last - first) - (last - first), last - first)
-        units[which[is_it]] = self.weights[(first[which] + places)[is_it]]
-        return np.ldexp(units.astype(np.float64), -WEIGHT_BITS)
+        starts = np.cumsum(last - first) - (last - first)
+        place = np.full(len(heads), -1, np.int64)
+        place[which[is_it]] = (np.arange(len(which)) + (first - starts)[which])[is_it]
+        return place
+
+    @cached_property
+    def likely(self) -> Graph:
+        """The facts that are more likely true than not, without weights."""
+        if self.weights is None:
+            return self
+        facts, units = self.triples(), self.weights[: len(self)]  # inverses come last
+        kept = facts[units >= LIKELY]
+        return Graph.from_triples(kept, self.num_entities, self.num_relations).counting(self.path_kind)
 
     def inverse(self, relation: int) -> int:
         """The id of the inverse relation."""

@@ -57,7 +57,7 @@ def _own(graph: Graph, rules: RuleSet, parts: Contributions, question: Question)
         rule, phi = rules[place], None if parts.phi is None else float(parts.phi[i])
         record = None
         if isinstance(rule, Constant):
-            record = counted(graph, rule, question.tail if rule.at_head else question.head)
+            record = counted(graph.likely, rule, question.tail if rule.at_head else question.head)
         walks = float(parts.count[i]) if with_paths[i] else 0
         if graph.weights is None or isinstance(rule, Constant):
             walks = int(walks)

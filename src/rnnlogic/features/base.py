@@ -149,6 +149,7 @@ class Source(Protocol):
 
     stage: Stage
     counts_paths: bool  # whether values are numbers of paths
+    weighs_facts: bool = False  # whether weights of facts count; if not, it sees those likely true
 
     def owns(self, rules: RuleSet) -> Mask:
         """Which rules [n] it grounds."""

@@ -202,7 +202,7 @@ class Grounder:
         return _Ready(ids, sources, folds_of(self.rules, ids), counts_paths(rules))
 
     def _found_items(self) -> Items:
-        self._items = self._items or find_items(self.graph)
+        self._items = self._items or find_items(self.graph.likely)
         return self._items
 
     def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:

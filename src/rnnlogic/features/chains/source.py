@@ -27,6 +27,7 @@ class Chains(Source):
 
     stage = Stage.REACHES
     counts_paths = True
+    weighs_facts = True
 
     def owns(self, rules: RuleSet) -> Mask:
         """The chains."""
