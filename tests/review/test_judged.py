@@ -144,7 +144,7 @@ def test_weights_and_sources_are_shown_with_reasons_and_proposals():
     assert fact.path.count("(.5, register)") == 2
     told = model.explain(*named(fact), facts="train")
     assert "(.5, register)" in str(told)
-    assert "2 of 2 facts from register" in "\n".join(told.lines(everything=True))
+    assert "2 of 2 facts from register" in "\n".join(told.lines(everything=True, width=400))
     assert "(.5, register)" in told.page()
     assert told.as_dict()["reasons"][0]["told"][0]["sources"] == ["register"]
     assert told.contributions[0].count < 1
@@ -175,6 +175,6 @@ def test_a_bad_reason_loses_its_place_at_once(model):
 
 
 def test_without_a_rule_the_first_reason_is_the_bad_one(model):
-    fact = next(one for one in model.complete(most=50, evidence="all") if one.rule)
+    fact = next(one for one in model.complete(most=50, evidence="train") if one.rule)
     first = model.explain(*named(fact)).reasons[0].rule.rule
     assert model.review(*named(fact), "other-reason").rule == first
