@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnnlogic.base.errors import DataError
+from rnnlogic.base.errors import DataError, UnknownNameError
 from rnnlogic.base.sealed import begin_manifest
 from rnnlogic.data.annotations import Annotations, FactNotes, Told, combined, noted, parsed_sources
 from rnnlogic.data.dataset import load_dataset
@@ -369,3 +369,14 @@ def test_graphs_of_a_dataset_know_the_weights(tmp_path):
         found = graph.weights_of(*(np.array([part]) for part in fact))
         assert found[0] == pytest.approx(dataset.weight_of(fact), abs=1 / 512)
     assert load_dataset(scored(tmp_path / "f.csv")).graph("all").weights is None
+
+
+def test_facts_that_only_one_source_has(tmp_path):
+    dataset = load_dataset(scored(tmp_path / "f.csv"), source="reference")
+    assert sorted(dataset.facts_from("OMIM")) == sorted(
+        fact for fact, told in EXPECTED.items() if told[1] == ("OMIM",)
+    )
+    with pytest.raises(UnknownNameError, match="OMIM"):
+        dataset.facts_from("OMIN")
+    with pytest.raises(UnknownNameError):
+        family().facts_from("OMIM")
