@@ -118,7 +118,8 @@ class Graph:
         relation = np.repeat(relations, self.num_edges)
         head = np.repeat(self.arrays.row_head, np.diff(self.arrays.row_edges))
         is_inverse, tail = relation >= self.num_relations, self.arrays.tails
-        facts = np.where(is_inverse, [tail, relation - self.num_relations, head], [head, relation, tail])
+        backwards = np.stack([tail, relation - self.num_relations, head])
+        facts = np.where(is_inverse, backwards, np.stack([head, relation, tail]))
         told = weights_of(np.ascontiguousarray(facts.T, np.int32))
         if (told == 1).all():
             return self

@@ -198,8 +198,9 @@ class Grounder:
     def _prepare(self, relation: int) -> _Ready:
         ids = self.rules.by_head(relation)
         rules = self.rules[ids]
+        weighed: Feature | None = None if self.graph.weights is None else "count"
         sources = ReadySources.of(self.graph, relation, rules, self._found_items, self.budget)
-        return _Ready(ids, sources, folds_of(self.rules, ids), counts_paths(rules))
+        return _Ready(ids, sources, folds_of(self.rules, ids, weighed), counts_paths(rules))
 
     def _found_items(self) -> Items:
         self._items = self._items or find_items(self.graph.likely)
@@ -239,8 +240,7 @@ class Grounder:
             return [part for half in batch.halves() for part in self.ground_batch(half)]
         for fold in list(ready.folds):
             taking_part = [rows for rows in parts if (fold.strength[rows.place] > 0).any()]
-            has_weights = self.graph.weights is not None
-            parts = [*parts, fold.rows(joined(taking_part), len(batch.heads), entities, has_weights)]
+            parts = [*parts, fold.rows(joined(taking_part), len(batch.heads), entities)]
         rows = joined(parts)
         return [
             Grounding(

@@ -38,7 +38,7 @@ class RuleStatistics:
     @property
     def whole_support(self) -> NDArray[np.int64]:
         """The support in whole queries."""
-        return np.rint(self.support).astype(np.int64)
+        return np.asarray(np.rint(self.support), np.int64)
 
     @property
     def confidence(self) -> NDArray[np.float64]:

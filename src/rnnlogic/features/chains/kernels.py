@@ -407,8 +407,9 @@ def ground_counts(
                     if sources:
                         before = span[depth - 2, q], span[depth - 2, q + 1]
                         there_and_back = node, path[depth - 1], step
-                        walks = stack, stack_count, *before, sums, memory
-                        take_back(graph, weights, *there_and_back, head, *walks)
+                        take_back(
+                            graph, weights, *there_and_back, head, stack, stack_count, *before, sums, memory
+                        )
                     place = _collect(stack, stack_count, place, end, head, sums)
             span[depth, queries] = place
         first, last = span[depth, 0], span[depth, queries]

@@ -177,8 +177,9 @@ def ground_within(
                             give_back(graph, None, path, turns, depth, head, *reached)
                         before = span[depth - 2, q], span[depth - 2, q + 1]
                         there_and_back = node, path[depth - 1], step
-                        walks = stack, stack_count, *before, sums, memory
-                        take_back(graph, None, *there_and_back, head, *walks)
+                        take_back(
+                            graph, None, *there_and_back, head, stack, stack_count, *before, sums, memory
+                        )
                     place, is_cut = _keep_results(stack, stack_count, place, end, head, *within)
                     is_whole[depth, q] = is_whole[depth, q] and is_cut == 0
                     cuts[0] += 1
