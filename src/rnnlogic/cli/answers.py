@@ -178,13 +178,15 @@ def explain(
     from rnnlogic.calibrate.missing import parsed_missing
 
     types, lacks = shown.types, parsed_missing(shown.missing)
+    paths, detailed = shown.paths, shown.rules or None
     model = load_model(run, basis, changes)
     asked, evidence = (answer.head, answer.relation, answer.tail), basis.evidence
-    how = shown.paths, evidence.value, shown.rules or None
     told = (
-        model.explain(*asked, *how, types=types, missing=lacks)
+        model.explain(*asked, paths, evidence.value, detailed, types=types, missing=lacks)
         if answer.instead is None
-        else model.explain(*asked, *how, instead=answer.instead, types=types, missing=lacks)
+        else model.explain(
+            *asked, paths, evidence.value, detailed, instead=answer.instead, types=types, missing=lacks
+        )
     )
     decided = model.decision(*asked)
     if as_json:
