@@ -206,12 +206,12 @@ class RNNLogic(Arguments):
     @overload
     def explain(self, head: str, relation: str, tail: str, paths: int = 3, facts: Evidence = "all",
                 detailed: int | None = DETAILED, instead: None = None, types: str | None = None,
-                evidence: Evidence | None = None) -> Explanation: ...
+                evidence: Evidence | None = None, missing: float | None = None) -> Explanation: ...
 
     @overload
     def explain(self, head: str, relation: str, tail: str, paths: int = 3, facts: Evidence = "all",
                 detailed: int | None = DETAILED, *, instead: str, types: str | None = None,
-                evidence: Evidence | None = None) -> Comparison: ...
+                evidence: Evidence | None = None, missing: float | None = None) -> Comparison: ...
     # fmt: on
 
     def explain(
@@ -225,18 +225,19 @@ class RNNLogic(Arguments):
         instead: str | None = None,
         types: str | None = None,
         evidence: Evidence | None = None,
+        missing: float | None = None,
     ) -> Explanation | Comparison:
         """Why relation(head, tail) is likely: the reasons, then ideas, the rules of each, and their paths.
 
         `facts` are those that are known (`evidence` is an alias); its rank is the place in the list of
         `predict`. With another answer `instead`, why the two scores differ. `types` is the relation that
-        gives the types shown beside entities, or "off"; usual ones are found. Print it, or show it in a
-        notebook.
+        gives the types shown beside entities, or "off"; usual ones are found. `missing` says how many facts
+        are missing, as `complete` has it. Print it, or show it in a notebook.
         """
-        vocab = with_types(self.dataset.vocab, self.dataset.graph("all"), types)
+        vocab = with_types(self._reviewer.noted(self.dataset), self.dataset.graph("all"), types)
         asked = Question(vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail))
         facts = evidence or facts
-        graph, level = self.graph(facts), self.level(facts)
+        graph, level = self.graph(facts), self.level(facts, missing=missing)
         rejected = self._reviewer.rejected_answers(vocab).get((asked.head, asked.relation), ())
         probability = partial(level.probabilities, graph)
         known = graph, probability, self.records, rejected, self._limits(facts, allowing=False)
@@ -251,7 +252,7 @@ class RNNLogic(Arguments):
         if self._records is None or self._records.rules is not self.learned.rules:
             held_out = HeldOut.of(self.dataset)
             self._records = Records(self.dataset.graph("train"), self.learned.rules, held_out=held_out)
-        return self._records
+        return self._records.doubting(self.decisions, self.dataset.vocab)
 
     def rules(
         self,
@@ -329,7 +330,7 @@ class RNNLogic(Arguments):
         possible = None if found_limits is None else PossibleFacts(found_limits)
         rejected = {one.fact for one in self.decisions.current().values() if one.is_true is False}
         limits = min_probability, most + len(rejected), progress or silent, possible, budget, self.records
-        found = complete(graph, self.dataset.vocab, self.scorer, level, wanted, *limits)
+        found = complete(graph, self._reviewer.noted(self.dataset), self.scorer, level, wanted, *limits)
         kept = (fact for fact in found if (fact.head, fact.relation, fact.tail) not in rejected)
         return Stream(islice(kept, most), None if possible is None else possible.left_out)
 
@@ -379,6 +380,8 @@ class RNNLogic(Arguments):
         """
         run = "" if self._folder is None else self._folder.resolve().name
         fact = straight_names(self.dataset.vocab, head, relation, tail)
+        if verdict == "other-reason" and not rule:
+            rule = next((one.rule.rule for one in self.explain(*fact).reasons), "")
         made = Decision(*fact, checked(verdict), comment, by, "", run, probability, rule)
         return self._reviewer.log.add(made)
 

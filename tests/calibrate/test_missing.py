@@ -108,3 +108,24 @@ def test_a_family_with_gaps_and_one_without(gap):
     told = calibrate(data, scorer, silent, evidences=["all"], missing=40).levels["all"]
     assert (told.basis.missing, told.basis.origin) == (40, "given")
     assert "as you said" in told.sentence()
+
+
+@pytest.mark.parametrize("relation", ["grandparent", "parent"])
+def test_gaps_of_one_relation_are_noticed(relation):
+    facts = family_facts(30)
+    luck = np.random.default_rng(1).random(len(facts))
+    gone = [fact for fact, lot in zip(facts, luck, strict=True) if lot < 1 / 7 and fact[1] == relation]
+    data = load_dataset([fact for fact in facts if fact not in gone], ratios=(60, 20, 20), name="family")
+    learned = given_rules(data)
+    scorer = RuleScorer(learned.rules, learned.weights, learned.feature, 1)
+    level = calibrate(data, scorer, silent, evidences=["all"]).levels["all"]
+    assert 0.25 * len(gone) < level.basis.missing < 1.2 * len(gone)
+
+
+def test_a_relation_whose_hidden_facts_look_like_all_proposals_says_nothing():
+    random = np.random.default_rng(0)
+    sure = drawn(random, 1000, 300, 30, 3000)
+    hidden = scored(np.append(sure[0], random.normal(0, 1, 40)), [0] * 300 + [1] * 40)
+    proposals = scored(np.append(sure[1], random.normal(0, 1, 9000)), [0] * 3030 + [1] * 9000)
+    found = estimated_missing(hidden, proposals, np.array([300, 40]), np.array([1000, 150]))
+    assert found[1] < 15  # its own bound is in the thousands

@@ -113,6 +113,8 @@ def test_on_the_command_line(model, fallen_fact, tmp_path, capsys, monkeypatch):
     assert run(*ask, "--with", str(more), monkeypatch=monkeypatch) == 0
     answers = json.loads(capsys.readouterr().out)["answers"]
     assert fallen_fact.tail not in [one["entity"] for one in answers]
+    assert run("falls", str(folder), monkeypatch=monkeypatch) == 2
+    assert "--source NAME" in capsys.readouterr().err
     missing = str(tmp_path / "none.tsv")
     assert run("falls", str(folder), "--without", missing, monkeypatch=monkeypatch) == 2
     assert "no such file" in capsys.readouterr().err

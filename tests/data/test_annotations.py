@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rnnlogic.base.errors import DataError
+from rnnlogic.base.errors import DataError, UnknownNameError
 from rnnlogic.base.sealed import begin_manifest
-from rnnlogic.data.annotations import Annotations, Told, combined, parsed_sources
+from rnnlogic.data.annotations import Annotations, FactNotes, Told, combined, noted, parsed_sources
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.packed import pack_dataset, unpack_dataset
 from rnnlogic.data.saving import save_dataset
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.runs.dataset import read_dataset, write_dataset
 from rnnlogic.runs.fingerprints import fingerprint
 from tests.helpers.family import family, family_facts
@@ -341,3 +342,41 @@ def test_a_source_may_be_missing(tmp_path):
     assert DRUGS[0] in told(load_dataset(path, source="reference", without_source="OMIM"))
     folder = save_dataset(dataset, tmp_path / "out")
     assert told(load_dataset(folder, weight="weight", source="source")) == told(dataset)
+
+
+def test_what_is_shown_beside_a_fact():
+    facts = np.array([(0, 0, 1), (1, 0, 2), (2, 0, 3)], np.int32)
+    notes = Annotations(
+        facts, np.array([0.8, 1.0, 0.25]), np.array([0, 1, 2], np.int32), (("A",), (), ("A", "B"))
+    )
+    told = FactNotes(notes, frozenset({(1, 0, 2)}))
+    rows = [tuple(fact) for fact in facts.tolist()]
+    assert [told.text(fact) for fact in rows] == [" (.8, A)", " (review)", " (.25, A, B)"]
+    assert told.text((3, 0, 3)) == ""
+    assert told.sources_in_words(rows) == "2 of 3 facts from A, 1 from B, 1 from review"
+    assert told.sources_in_words(rows[:1]) == "from A"
+    assert told.sources_in_words([(3, 0, 3)]) == ""
+    assert told.as_dict(rows[0]) == {"weight": 0.8, "sources": ["A"]}
+    vocab = noted(Vocab(("a", "b", "c", "d"), ("r",)), notes, facts[:0])
+    assert vocab.told_of(1, 1, 0) == " (.8, A)"  # the fact read backwards
+    assert noted(vocab, None, facts[:0]) is vocab
+
+
+def test_graphs_of_a_dataset_know_the_weights(tmp_path):
+    dataset = load_dataset(scored(tmp_path / "f.csv"), weight="score")
+    graph = dataset.graph("all")
+    for fact in graph.triples().tolist():
+        found = graph.weights_of(*(np.array([part]) for part in fact))
+        assert found[0] == pytest.approx(dataset.weight_of(fact), abs=1 / 512)
+    assert load_dataset(scored(tmp_path / "f.csv")).graph("all").weights is None
+
+
+def test_facts_that_only_one_source_has(tmp_path):
+    dataset = load_dataset(scored(tmp_path / "f.csv"), source="reference")
+    assert sorted(dataset.facts_from("OMIM")) == sorted(
+        fact for fact, told in EXPECTED.items() if told[1] == ("OMIM",)
+    )
+    with pytest.raises(UnknownNameError, match="OMIM"):
+        dataset.facts_from("OMIN")
+    with pytest.raises(UnknownNameError):
+        family().facts_from("OMIM")

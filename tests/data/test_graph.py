@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from rnnlogic.data import graph as graph_module
 from rnnlogic.data.graph import Graph
+from rnnlogic.explain.scores import without
 
 ENTITIES, RELATIONS = 6, 3
 fact = st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1))
@@ -124,3 +125,22 @@ def test_arrays_that_do_not_belong_together_are_refused(name):
     wrong.flat[-1] = 99
     with pytest.raises(ValueError, match=r"graph|entity ids"):
         Graph.from_arrays(graph.arrays._replace(**{name: wrong}), ENTITIES, RELATIONS)
+
+
+def test_weights_belong_to_facts_both_ways_and_survive_what_is_taken_away():
+    facts = np.array([(0, 0, 1), (0, 1, 1), (2, 1, 0), (3, 0, 3)])
+    told = {(0, 1, 1): 0.25, (2, 1, 0): 0.5, (3, 0, 3): 1e-9}
+    plain = Graph.from_triples(facts, 4, 2)
+    assert plain.weights is None
+    graph = plain.weighing(lambda all_: np.array([told.get(tuple(f), 1.0) for f in all_.tolist()]))
+    for head, relation, tail in facts.tolist():
+        expected = max(told.get((head, relation, tail), 1.0), 1 / 256)
+        for edge in ((head, relation, tail), (tail, relation + 2, head)):
+            assert graph.weights_of(*(np.array([part]) for part in edge)).tolist() == [expected]
+    assert graph.weights_of(np.array([1]), np.array([1]), np.array([3])).tolist() == [1]
+    assert graph.counting("walks").weights is graph.weights
+    fewer = without(graph, [(0, 0, 1)])
+    again = Graph.from_triples(facts[1:], 4, 2).weighing(
+        lambda all_: np.array([told.get(tuple(f), 1.0) for f in all_.tolist()])
+    )
+    np.testing.assert_array_equal(fewer.weights, again.weights)

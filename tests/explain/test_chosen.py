@@ -113,3 +113,15 @@ def test_features_are_no_reasons():
     told = told_of((0.8, 0.9, 0))
     feature = replace(told.contributions[0], chain=Feature(0, "linked"), contribution=99.0)
     assert choose([feature], lambda _: (), NAMES, 99.0) == ()
+
+
+def test_a_rule_that_people_call_a_bad_reason_stands_behind_others():
+    graph = Graph.from_triples(FACTS, 6, 4)
+    scorer = RuleScorer(RuleSet.from_text(RULES, NAMES), np.ones(3), "binary", 1)
+    known = {place: Record(90, 100, 0.9) for place in range(3)}
+    named_rules = []
+    for doubted in ({}, {scorer.rules[0]: 1}):
+        records = Records(graph, scorer.rules, dict(known), doubted=doubted)
+        told = explain_on(Basis(graph, NAMES, scorer, graph, None, records), Question(0, 0, 1))
+        named_rules.append(named(told)[0])
+    assert named_rules == ["r(X,Y) <- u(X,Y)", "r(X,Y) <- s(X,Z) & t(Z,Y)"]

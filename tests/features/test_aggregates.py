@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.aggregates import BEST_CHAIN, Best
+from rnnlogic.features.aggregates import BEST_CHAIN, Best, NoisyOr
 from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.rule import Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
@@ -39,3 +39,18 @@ def test_trust_goes_along_with_rules():
 def test_a_rule_is_trusted_by_other_facts_than_the_one_asked_about():
     support, confidence = np.array([0, 1, 11, 10]), np.array([0.0, 1.0, 1.0, 0.5])
     assert trust_of(support, confidence) == pytest.approx([0, 0, 10 / 15, 9 / 24])
+
+
+def test_where_facts_have_weights_the_best_rule_counts_by_the_weights_of_its_path():
+    facts = [(0, 1, 1), (0, 1, 2), (0, 2, 2)]
+    weights = {(0, 1, 2): 0.5, (0, 2, 2): 0.75}
+    plain = Graph.from_triples(facts, 5, 3)
+    graph = plain.weighing(lambda all_: np.array([weights.get(tuple(f), 1.0) for f in all_.tolist()]))
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (2,)), Feature(0, BEST_CHAIN)])
+    rules = rules.trusted([0.4, 0.2, 0.0])
+    found = next(Grounder(graph, rules, 1).ground([0, 3], 0)).columns()
+    values = {int(e): v for e, r, v in zip(found.entity, found.rule, found.count, strict=True) if r == 2}
+    assert values == pytest.approx({1: np.log(41), 2: np.log(21)})  # .4 * .5 is more than .2 * .75
+    assert NoisyOr().weakened(NoisyOr.strength_of(np.array([0.4])), np.array([0.5])) == pytest.approx(
+        NoisyOr.strength_of(np.array([0.2]))
+    )

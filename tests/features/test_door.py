@@ -272,3 +272,26 @@ def test_only_summaries_have_terms():
 
 def queries_of(graph):
     return [Query(h, 0, t, True) for h, t in zip(*map(np.ndarray.tolist, graph.edges(0)), strict=True)]
+
+
+@pytest.mark.parametrize("hide", HIDE)
+def test_where_facts_have_weights_other_sources_see_those_likely_true(hide):
+    """Their rows are those of a graph that lacks the others; what it lacks it need not hide."""
+    compared = 0
+    for seed in range(3):
+        plain = random_graph(seed)
+        graph = plain.weighing(lambda facts: np.where(facts.sum(axis=1) % 3, 1.0, 0.25))
+        batch = batch_of(graph, hide)
+        kept = [fact for fact in plain.triples().tolist() if sum(fact) % 3]
+        assert graph.likely.triples().tolist() == kept
+        own = np.array([[head, 0, answer] in kept for head, answer in zip(*graph.edges(0), strict=True)])
+        told = batch._replace(hidden=np.where(own | (batch.hidden < 0), batch.hidden, -1).astype(np.int32))
+        rules = RULES.filter(~RULES.are_chains & ~RULES.are_feature("best_chain"))
+        found, expected = (
+            Grounder(one, rules, 1).ground_batch(asked)[0].columns()
+            for one, asked in ((graph, batch), (graph.likely, told))
+        )
+        for mine, theirs in zip(vars(found).values(), vars(expected).values(), strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        compared += len(found.entity)
+    assert compared > 20

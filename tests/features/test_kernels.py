@@ -17,6 +17,11 @@ from tests.helpers.graphs import Case, cases
 many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
+def any_weights(facts):
+    """Some weight for each fact, the same whenever it is asked."""
+    return (facts @ [7, 3, 5] % 11 + 1) / 16  # few enough bits for counts of six steps
+
+
 def same(found, expected):
     assert len(found) == len(expected)
     for a, b in zip(found, expected, strict=True):
@@ -34,7 +39,7 @@ def arguments(case, relation, dtype=np.int64, limit=1 << 40, path_kind="simple")
     inverse = case.graph.inverse(relation)
     trie = build_trie(bodies)
     how = path_kind == "simple", turning_steps(trie, graph)
-    return graph.arrays, trie, heads, hidden, relation, inverse, sums, limit, *how
+    return graph.arrays, trie, heads, hidden, relation, inverse, sums, limit, *how, graph.weights
 
 
 @pytest.mark.usefixtures("any_index")
@@ -49,14 +54,17 @@ def test_ground_counts(case, dtype, path_kind):
         assert not args[6].any()
 
 
+@pytest.mark.parametrize("is_weighted", [False, True])
 @pytest.mark.parametrize("path_kind", ["simple", "walks"])
 @pytest.mark.parametrize("seed", range(40))
-def test_ground_counts_on_dense_graphs_with_loops(seed, path_kind):
+def test_ground_counts_on_dense_graphs_with_loops(seed, path_kind, is_weighted):
     """Here most walks turn back, some of them several times."""
     rng = np.random.default_rng(seed)
     entities, relations = int(rng.integers(3, 8)), int(rng.integers(1, 4))
     facts = rng.integers(0, [entities, relations, entities], (30, 3))
     graph = Graph.from_triples(facts, entities, relations)
+    if is_weighted:
+        graph = graph.weighing(any_weights)
     bodies = {tuple(rng.integers(0, 2 * relations, rng.integers(0, 7)).tolist()) for _ in range(6)}
     rules = RuleSet.from_rules(Chain(0, body) for body in bodies)
     queries = [(int(h), 0, int(t)) for h, t in rng.integers([0, -2], entities, (3, 2))]
@@ -76,6 +84,57 @@ def test_simple_paths_of_three_steps_visit_no_entity_twice(seed):
         expected = Counter(walk[-1] for walk in walks if len(set(walk)) == len(walk))
         for part in Grounder(graph, RuleSet.from_rules([Chain(0, body)])).ground([3], 0):
             assert dict(zip(part.entity.tolist(), part.count.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("hidden", [-1, 1, -3])
+@pytest.mark.parametrize("path_kind", ["simple", "walks"])
+def test_a_path_is_worth_the_product_of_the_weights_of_its_facts(path_kind, hidden):
+    """Counted here by writing out all walks; a fact that is hidden is on none."""
+    facts = np.random.default_rng(5).integers(0, [6, 2, 6], (25, 3))
+    graph = Graph.from_triples(facts, 6, 2).weighing(any_weights).counting(path_kind)
+    out = -2 - hidden if hidden < -1 else hidden
+    found = 0
+    for body in ((1,), (0, 1), (0, 2), (1, 2, 0), (0, 2, 1), (1, 3, 0), (2, 0, 1)):
+        walks = [((3,), 1.0)]
+        for step in body:
+            walks = [
+                (
+                    (*walk, int(e)),
+                    worth * graph.weights_of(np.array([last]), np.array([step]), np.array([e]))[0],
+                )
+                for walk, worth in walks
+                for last in walk[-1:]
+                for e in graph.neighbours(last, step)
+                if {last, int(e)} != {3, out}
+                or not (hidden < -1 or (last, step) == (3, 0) or (int(e), step) == (3, 2))
+            ]
+        expected = Counter()
+        for walk, worth in walks:
+            if path_kind == "walks" or len(set(walk)) == len(walk):
+                expected[walk[-1]] += worth
+        grounder = Grounder(graph, RuleSet.from_rules([Chain(0, body)]))
+        for part in grounder.ground([3], 0, [hidden]):
+            assert dict(zip(part.entity.tolist(), part.count.tolist(), strict=True)) == expected
+            found += len(expected)
+    assert found > 4
+
+
+@many
+@given(case=cases())
+def test_weights_of_one_change_nothing_and_halves_count_half_a_path_each_step(case):
+    heads, relations, hidden = (np.array(x, np.int32) for x in (case.heads, case.relations, case.hidden))
+    assert case.graph.weighing(lambda facts: np.ones(len(facts))) is case.graph
+    halves = case.graph.weighing(lambda facts: np.full(len(facts), 0.5))
+    steps = (case.rules.steps(np.arange(len(case.rules))) >= 0).sum(axis=1)
+    pairs = zip(
+        Grounder(case.graph, case.rules).ground(heads, relations, hidden),
+        Grounder(halves, case.rules).ground(heads, relations, hidden),
+        strict=True,
+    )
+    for one, other in pairs:
+        np.testing.assert_array_equal(one.entity, other.entity)
+        np.testing.assert_array_equal(one.ptr, other.ptr)
+        np.testing.assert_array_equal(one.columns().count * 0.5 ** steps[one.columns().rule], other.count)
 
 
 @many

@@ -7,6 +7,7 @@ import pytest
 
 from rnnlogic.base.budget import Work
 from rnnlogic.config import override
+from rnnlogic.data.annotations import Annotations
 from rnnlogic.evaluation.evaluate import reciprocal_ranks
 from rnnlogic.fit.evidence import NO_RULES, evidence_rules
 from rnnlogic.fit.trials import Trials
@@ -74,3 +75,18 @@ def test_ranks_do_not_depend_on_threads_and_progress_is_told(task, tried):
     assert seen == [(done, len(tried.units)) for done in range(len(tried.units) + 1)]
     parallel = Trials(replace(task, threads=2), tried.values, tried.facts, tried.queries)
     np.testing.assert_array_equal(parallel.reciprocal_ranks(options), first)
+
+
+def test_validation_answers_count_by_the_weights_of_their_facts(task, tried):
+    data = task.dataset
+    valid = data.valid[:3]
+    told = Annotations(valid, np.array([0.25, 0.5, 0.5]))
+    weighted = Trials(
+        replace(task, dataset=replace(data, annotations=told)), tried.values, valid, tried.queries
+    )
+    importance = weighted.importance()
+    asked = np.concatenate([unit.asked for unit in weighted.units])
+    is_weak = np.array([{h, t} == {valid[0, 0], valid[0, 2]} for h, _, t in asked.tolist()])
+    assert importance[~is_weak] == pytest.approx(1.2)
+    assert importance[is_weak] == pytest.approx(0.6)
+    assert tried.importance() == 1.0

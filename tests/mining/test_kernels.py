@@ -65,6 +65,21 @@ def test_count_hits(case):
             np.testing.assert_array_equal(found, expected)
 
 
+@settings(max_examples=60, deadline=None)
+@given(case=cases())
+def test_weigh_hits(case):
+    for part in Grounder(case.graph, case.rules, 1).ground(np.arange(ENTITIES), 0):
+        heads = part.queries.astype(np.int32)
+        answers = (3 * heads) % ENTITIES
+        worth, value = (heads + 1) / ENTITIES, np.sqrt(np.arange(len(part.entity)) / 5)
+        arguments = (case.graph.arrays, 0, heads, answers, worth, part.entity, value, part.ptr, ENTITIES)
+        found, expected = kernels.weigh_hits(*arguments), reference.weigh_hits(*arguments)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+        ones = (*arguments[:4], np.ones(len(heads)), part.entity, np.ones(len(value)), *arguments[7:])
+        counted = kernels.count_hits(*arguments[:4], part.entity, *arguments[7:])
+        np.testing.assert_array_equal(kernels.weigh_hits(*ones), counted)
+
+
 @settings(max_examples=60)
 @given(case=cases())
 def test_add_matches(case):

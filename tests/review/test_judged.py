@@ -1,11 +1,13 @@
 """What decisions mean for a model: its answers, its known facts, and the data of its next fit."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.data.annotations import Annotations
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.packed import pack_dataset, unpack_dataset
 from rnnlogic.model import RNNLogic
@@ -125,3 +127,54 @@ def test_a_file_of_another_graph_is_refused():
     data = load_dataset([("a", "r", "b"), ("b", "r", "c")], ratios=(100, 0, 0))
     with pytest.raises(DataError, match=r"^x.jsonl: none of its 1 decisions is about"):
         reviewed(data, decisions(("accept", "a", "likes", "b")), "x.jsonl")
+
+
+def weighted(data):
+    """The family; each fact has a weight of .5, and comes from the register."""
+    facts = np.concatenate([data.train, data.valid, data.test])
+    told = Annotations(facts, np.full(len(facts), 0.5), np.zeros(len(facts), np.int32), (("register",),))
+    return replace(data, annotations=told)
+
+
+def test_weights_and_sources_are_shown_with_reasons_and_proposals():
+    data = weighted(family())
+    model = RNNLogic()._take(data, tiny_config(), given_rules(data))
+    fact = next(one for one in model.complete(most=20, evidence="train") if len(one.facts) == 2)
+    assert fact.as_dict()["told"] == [{"weight": 0.5, "sources": ["register"]}] * 2
+    assert fact.path.count("(.5, register)") == 2
+    told = model.explain(*named(fact), facts="train")
+    assert "(.5, register)" in str(told)
+    assert "2 of 2 facts from register" in "\n".join(told.lines(everything=True, width=400))
+    assert "(.5, register)" in told.page()
+    assert told.as_dict()["reasons"][0]["told"][0]["sources"] == ["register"]
+    assert told.contributions[0].count < 1
+    assert "paths worth 0." in "\n".join(told.lines(everything=True))
+    whole = sum(one.contribution for one in told.contributions)
+    assert whole + (told.embedding or 0) == pytest.approx(told.score)
+    model.review(*fact.facts[0], "accept")
+    shown = "\n".join(model.explain(*named(fact), facts="train").lines(everything=True))
+    assert "(register, review)" in shown
+
+
+def test_a_bad_reason_loses_its_place_at_once(model):
+    fact = next(one for one in model.complete(most=50, evidence="train") if one.rule)
+    told = model.explain(*named(fact), facts="train")
+    first = told.reasons[0].rule
+    model.review(*named(fact), "other-reason", rule=first.rule)
+    model.review(*named(fact), "unsure")
+    assert model.records.doubted == {}  # the last decision on a fact counts
+    model.review(*named(fact), "other-reason", rule=first.rule)
+    for other in ("nonsense(", "r(X,Y) <- nowhere(X,Y)"):
+        model.review("grandpa0", "married", f"grandma{len(other) % 2}", "other-reason", rule=other)
+    record = next(
+        one for one in model.explain(*named(fact), facts="train").contributions if one.rule == first.rule
+    ).record
+    assert record.doubted == 1
+    assert record.standing == record.confidence / 2
+    assert record.as_dict()["doubted"] == 1
+
+
+def test_without_a_rule_the_first_reason_is_the_bad_one(model):
+    fact = next(one for one in model.complete(most=50, evidence="train") if one.rule)
+    first = model.explain(*named(fact)).reasons[0].rule.rule
+    assert model.review(*named(fact), "other-reason").rule == first

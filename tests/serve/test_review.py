@@ -138,3 +138,14 @@ def test_known_answers_carry_no_bar(client):
     known = [item for item in items if 'class="known"' in item]
     assert known
     assert all("rules alone give it" in item and 'class="bar' not in item for item in known)
+
+
+def test_the_queue_begins_with_what_is_probable_or_with_what_teaches(client):
+    pages = {
+        order: client.get("/runs/family/review", params={"order": order}, headers=PAGE).text
+        for order in ("probability", "teaching")
+    }
+    assert "the most probable first. Decisions" in pages["probability"]
+    assert "much used rules first" in pages["teaching"]
+    assert 'value="teaching" selected' in pages["teaching"]
+    assert client.get("/runs/family/review", params={"order": "luck"}, headers=PAGE).status_code == 422

@@ -2,6 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.rules.rule import Chain
+from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import RuleStatistics, rule_statistics, training_queries
 from tests.helpers.graphs import cases
 from tests.helpers.walks import facts_of, paths
@@ -38,3 +40,16 @@ def test_quality_distrusts_rare_rules():
     statistics = RuleStatistics(np.array([1, 50, 0]), np.array([0, 50, 0]))
     assert statistics.confidence.tolist() == [1.0, 0.5, 0.0]
     assert np.argmax(statistics.quality(20.0)) == 1
+
+
+def test_where_facts_have_weights_they_count_by_these():
+    """0(a,b) <- 1(a,b): right once by a fact of weight .5 on a path of .5, wrong once on a path of 1."""
+    weights = {(0, 0, 1): 0.5, (0, 1, 1): 0.5}
+    graph = Graph.from_triples([(0, 0, 1), (0, 1, 1), (0, 1, 2), (3, 0, 2)], 4, 2)
+    graph = graph.weighing(lambda facts: np.array([weights.get(tuple(f), 1.0) for f in facts.tolist()]))
+    rules = RuleSet.from_rules([Chain(0, (1,))])
+    queries = np.array([(0, 0, 1), (3, 0, 2)], np.int32)
+    found = rule_statistics(graph, rules, queries, 1)
+    assert found.support.tolist() == [0.25]
+    assert found.wrong.tolist() == [0.25 + 0.5]  # the answer may be false, and the query counts half
+    assert found.whole_support.tolist() == [0]

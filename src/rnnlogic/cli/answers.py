@@ -21,6 +21,7 @@ from rnnlogic.cli.options import (
     Basis,
     Changes,
     EvidenceChoice,
+    MissingOption,
     Proposals,
     RunFolder,
     TypesOption,
@@ -156,6 +157,7 @@ class Shown:
         Path | None, typer.Option("--html", metavar="FILE", help="Write a page with a picture of the paths.")
     ] = None
     types: TypesOption = None
+    missing: MissingOption = None
 
 
 @grouped
@@ -173,13 +175,18 @@ def explain(
     an answer in first place, few facts are named that it depends on. --all and JSON have everything: ideas
     that sum to the score, and the rules of each.
     """
+    from rnnlogic.calibrate.missing import parsed_missing
+
+    types, lacks = shown.types, parsed_missing(shown.missing)
+    paths, detailed = shown.paths, shown.rules or None
     model = load_model(run, basis, changes)
     asked, evidence = (answer.head, answer.relation, answer.tail), basis.evidence
-    paths, detailed, types = shown.paths, shown.rules or None, shown.types
     told = (
-        model.explain(*asked, paths, evidence.value, detailed, types=types)
+        model.explain(*asked, paths, evidence.value, detailed, types=types, missing=lacks)
         if answer.instead is None
-        else model.explain(*asked, paths, evidence.value, detailed, instead=answer.instead, types=types)
+        else model.explain(
+            *asked, paths, evidence.value, detailed, instead=answer.instead, types=types, missing=lacks
+        )
     )
     decided = model.decision(*asked)
     if as_json:

@@ -30,7 +30,7 @@ from rnnlogic.complete.reason import Found, Reasons
 from rnnlogic.constraints.constraints import Codes
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import named_facts
+from rnnlogic.explain.explain import facts_of, named_facts
 from rnnlogic.explain.records import Records
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.predictors.base import AnswerScorer
@@ -56,6 +56,7 @@ class NewFact:
     path: str | None  # one walk of that rule from head to tail
     facts: tuple[tuple[str, str, str], ...]  # the facts of that walk
     labels: Mapping[str, str] = field(default_factory=dict)  # what people see of head, ..., path, if labelled
+    told: tuple[Mapping[str, Any], ...] = ()  # weight and sources of each of the facts, where any has some
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -67,7 +68,7 @@ class NewFact:
             "rule": self.rule,
             "path": self.path,
             "facts": [list(fact) for fact in self.facts],
-        }
+        } | ({"told": [dict(one) for one in self.told]} if self.told else {})
         return values | ({"labels": dict(self.labels)} if self.labels else {})
 
     def shown(self, name: str) -> str | None:
@@ -126,6 +127,9 @@ def _named(vocab: Vocab, fact: Fact, probability: float, rule: Rule | None, path
         None if rule is None else format_rule(rule, vocab),
         None if path is None else path.text(vocab, labels=False),
         () if path is None else tuple(named_facts(path, vocab)),
+        told=()
+        if path is None or vocab.notes is None
+        else tuple(map(vocab.notes.as_dict, facts_of(path, vocab))),
     )
     shown = {
         "head": vocab.entity_label(head),

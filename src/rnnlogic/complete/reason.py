@@ -149,8 +149,9 @@ class Reasons:
         new = [place for place in places if place not in self._known]
         for place, record in zip(new, self._records.of(new), strict=True):
             rule = self._scorer.rules[place]
-            confidence = 0.0 if record is None else record.confidence
-            worth = 0.0 if record is None else record.right * record.confidence
+            record = self._records.reviewed(rule, record)
+            confidence = 0.0 if record is None else record.standing
+            worth = 0.0 if record is None else record.right * record.standing
             order = reading_order(rule, self._graph.num_relations)
             self._known[place] = _Known(confidence, worth, order, rule)
         return [self._known[place] for place in places]

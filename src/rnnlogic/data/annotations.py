@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,13 @@ from numpy.typing import NDArray
 from rnnlogic.data.cleaning import fact_keys
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.raw import SOURCE_MARKS, Weights
+from rnnlogic.data.vocab import Vocab
 
 Sources = tuple[str, ...]
+
+
+REVIEW = "review"  # the source of facts that people accepted
+LEAST_SHOWN = 0.995  # weights from here on are 1 in the two digits that are shown
 
 
 class Told(NamedTuple):
@@ -80,6 +86,54 @@ class Annotations:
         keys = fact_keys(self.facts, int(self._limits[0]), int(self._limits[1]))
         order = np.argsort(keys, kind="stable")
         return order, keys[order]
+
+
+@dataclass(frozen=True, eq=False)
+class FactNotes:
+    """What is shown beside a fact: a weight below 1, and its sources."""
+
+    annotations: Annotations | None
+    accepted: frozenset[tuple[int, int, int]] = frozenset()  # by people, whatever their weight was
+
+    def weight(self, fact: tuple[int, int, int]) -> float:
+        """The weight of a fact of ids, relation < R."""
+        if self.annotations is None or fact in self.accepted:
+            return 1.0
+        return float(self.annotations.weights_of(np.array([fact], np.int32))[0])
+
+    def sources(self, fact: tuple[int, int, int]) -> Sources:
+        """The sources of a fact; `review` where people accepted it."""
+        found = () if self.annotations is None else self.annotations.sources_of(fact)
+        return (*found, REVIEW) if fact in self.accepted and REVIEW not in found else found
+
+    def text(self, fact: tuple[int, int, int]) -> str:
+        """For people, after the fact: ` (.8, ORPHA)`; nothing if nothing is told."""
+        weight = self.weight(fact)
+        said = [f"{weight:.2f}".rstrip("0").removeprefix("0")] if weight < LEAST_SHOWN else []
+        said += self.sources(fact)
+        return f" ({', '.join(said)})" if said else ""
+
+    def as_dict(self, fact: tuple[int, int, int]) -> dict[str, Any]:
+        """For JSON."""
+        return {"weight": self.weight(fact), "sources": list(self.sources(fact))}
+
+    def sources_in_words(self, facts: Collection[tuple[int, int, int]]) -> str:
+        """Where facts come from: `2 of 3 facts from ORPHA, 1 from review`; nothing if no source is told."""
+        numbers = Counter(source for fact in set(facts) for source in self.sources(fact))
+        whole = len(set(facts))
+        if not numbers or whole == 1:
+            return f"from {' and '.join(sorted(numbers))}" if numbers else ""
+        (first, number), *others = sorted(numbers.items(), key=lambda one: (-one[1], one[0]))
+        said = [f"{number} of {whole} facts from {first}"]
+        return ", ".join([*said, *(f"{number} from {source}" for source, number in others)])
+
+
+def noted(vocab: Vocab, notes: Annotations | None, accepted: Triples) -> Vocab:
+    """The names, with what is told about facts, where anything is."""
+    if notes is None and not len(accepted):
+        return vocab
+    by_people = frozenset((head, relation, tail) for head, relation, tail in accepted.tolist())
+    return replace(vocab, notes=FactNotes(notes, by_people))
 
 
 def combined(told: Told) -> Annotations:

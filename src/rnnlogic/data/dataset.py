@@ -105,6 +105,18 @@ class Dataset:
         """The names of the sources of a fact of ids, inverse or not; empty if it has none."""
         return () if self.annotations is None else self.annotations.sources_of(self._forward(fact))
 
+    def facts_from(self, source: str) -> list[tuple[str, str, str]]:
+        """The facts by name that no other source has, those of valid and test included."""
+        notes, names = self.annotations, self.vocab
+        known = sorted({name for one in notes.source_sets for name in one}) if notes is not None else []
+        if notes is None or notes.sources is None or source not in known:
+            raise UnknownNameError("source", source, known)
+        only = [place for place, one in enumerate(notes.source_sets) if one == (source,)]
+        every = np.concatenate([self.facts(split) for split in EVIDENCE_SPLITS["all"]])
+        place = notes.find(every)
+        found = every[(place >= 0) & np.isin(notes.sources[place], only)]
+        return [(names.entities[h], names.relations[r], names.entities[t]) for h, r, t in found.tolist()]
+
     def weights(self, split: str) -> NDArray[np.float64] | None:
         """The weights of the facts of a split, in their order; None if no fact has a weight."""
         if self.annotations is None or self.annotations.weights is None:
@@ -128,8 +140,13 @@ class Dataset:
         if evidence not in self._graphs:
             kept = self._kept[evidence](self, evidence) if evidence in self._kept else None
             built = self._built(evidence) if kept is None else kept
-            self._graphs[evidence] = built.counting(self.path_kind)
+            self._graphs[evidence] = self.weighed(built.counting(self.path_kind))
         return self._graphs[evidence]
+
+    def weighed(self, graph: Graph) -> Graph:
+        """A graph of its entities and relations with the weights of facts."""
+        notes = self.annotations
+        return graph if notes is None or notes.weights is None else graph.weighing(notes.weights_of)
 
     def keep_graph(self, evidence: Evidence, opened: KeptGraph) -> None:
         """Say how to open a graph that was built before from the same facts; asked when it is needed."""

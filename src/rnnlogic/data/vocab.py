@@ -13,6 +13,7 @@ from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError, nea
 from rnnlogic.data.spelling import folded
 
 if TYPE_CHECKING:
+    from rnnlogic.data.annotations import FactNotes
     from rnnlogic.data.types import EntityTypes
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
@@ -36,6 +37,7 @@ class Vocab:
     shows_labels: bool = True  # False: people see the names, though questions may use labels
     types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
     templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/templates
+    notes: FactNotes | None = None  # what is shown beside facts, where anything is told about them
 
     def __post_init__(self) -> None:
         labels = (self.entity_labels.values(), self.relation_labels.values())
@@ -102,6 +104,16 @@ class Vocab:
         """Display name of an entity with its type, where that is to be shown: `aspirin (drug)`."""
         kind = self.entity_type(entity)
         return self.entity_label(entity) if kind is None else f"{self.entity_label(entity)} ({kind})"
+
+    def told_of(self, head: int, relation: int, tail: int) -> str:
+        """What is shown beside a fact, either way round: ` (.8, ORPHA)`; mostly nothing."""
+        return "" if self.notes is None else self.notes.text(self.as_fact(head, relation, tail))
+
+    def as_fact(self, head: int, relation: int, tail: int) -> tuple[int, int, int]:
+        """A fact in the direction of the graph."""
+        if relation < self.num_relations:
+            return head, relation, tail
+        return tail, relation - self.num_relations, head
 
     def with_ids(self) -> Vocab:
         """The same names, shown as they are instead of by their labels."""

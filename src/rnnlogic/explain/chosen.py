@@ -30,9 +30,14 @@ class Reason:
     path: Path | None
     share: float  # of all that speaks for the answer
 
+    def facts(self, vocab: Vocab) -> list[Fact]:
+        """The facts behind it, in the direction of the graph."""
+        return [] if self.path is None else list(facts_of(self.path, vocab))
+
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON."""
-        record = self.rule.record
+        record, notes = self.rule.record, vocab.notes
+        told = {} if notes is None else {"told": [notes.as_dict(fact) for fact in self.facts(vocab)]}
         return {
             "rule": self.rule.rule,
             "label": format_rule(self.rule.chain, vocab, labels=True),
@@ -40,6 +45,7 @@ class Reason:
             "pattern": str(pattern_of(self.rule.chain, vocab.num_relations)),
             "record": None if record is None else record.as_dict(),
             "facts": [] if self.path is None else [list(fact) for fact in named_facts(self.path, vocab)],
+            **told,
             "contribution": self.rule.contribution,
             "share": self.share,
         }
@@ -121,7 +127,7 @@ def _strongest(
     """The rule with a path that adds most, if it is nearly as confident as the first reason."""
     least = 0.5 * _confidence(found[0].rule)
     good = [one for one in rules if _confidence(one) >= least]
-    for one in sorted(good, key=lambda one: -one.contribution)[:TRIED]:
+    for one in sorted(good, key=lambda one: -_added(one))[:TRIED]:
         path = path_of(one)
         if path is not None:
             return one, path
@@ -130,9 +136,14 @@ def _strongest(
 
 def _worth(rule: Contribution) -> float:
     """Large for a rule that is right often and seldom wrong, as definitions are."""
-    return 0.0 if rule.record is None else rule.record.right * rule.record.confidence
+    return 0.0 if rule.record is None else rule.record.right * rule.record.standing
 
 
 def _confidence(rule: Contribution) -> float:
-    """The smoothed confidence of a rule; 0 where nothing was counted."""
-    return 0.0 if rule.record is None else rule.record.confidence
+    """The smoothed confidence of a rule, less where people doubt it; 0 where nothing was counted."""
+    return 0.0 if rule.record is None else rule.record.standing
+
+
+def _added(rule: Contribution) -> float:
+    """What a rule adds, less where people doubt that it is a reason."""
+    return rule.contribution / (1 + (0 if rule.record is None else rule.record.doubted))

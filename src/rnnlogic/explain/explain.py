@@ -190,6 +190,7 @@ def _contributions(
     parts_of_score = shares(graph, scorer.rules, parts, question, is_hidden)
     found = []
     for one, record in zip(parts_of_score, _records(parts_of_score, records, is_hidden), strict=True):
+        record = record if records is None else records.reviewed(one.rule, record)
         numbers, because = (one.weight, one.walks, one.value), tuple[str, ...]()
         if one.is_best:
             trust = scorer.rules.trust[one.place]

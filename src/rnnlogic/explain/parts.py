@@ -27,7 +27,7 @@ class Share(NamedTuple):
     rule: Rule
     place: int | None  # among the rules of the model; None if only an aggregate holds it
     weight: float
-    walks: int  # 0 for a feature
+    walks: float  # 0 for a feature; where facts have weights, how many walks these are worth
     value: float
     phi: float | None
     counted: Term | None  # how often a rule with constants is right
@@ -57,8 +57,11 @@ def _own(graph: Graph, rules: RuleSet, parts: Contributions, question: Question)
         rule, phi = rules[place], None if parts.phi is None else float(parts.phi[i])
         record = None
         if isinstance(rule, Constant):
-            record = counted(graph, rule, question.tail if rule.at_head else question.head)
-        numbers = float(parts.weight[i]), int(parts.count[i]) if with_paths[i] else 0, float(parts.values[i])
+            record = counted(graph.likely, rule, question.tail if rule.at_head else question.head)
+        walks = float(parts.count[i]) if with_paths[i] else 0
+        if graph.weights is None or isinstance(rule, Constant):
+            walks = int(walks)
+        numbers = float(parts.weight[i]), walks, float(parts.values[i])
         yield Share(rule, place, *numbers, phi, record, i == parts.best)
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.ideas import Family
+from rnnlogic.explain.names import numbered
 from rnnlogic.explain.sentences import rule_sentence
 from rnnlogic.explain.walks import comes_back, facts_of, named_facts
 from rnnlogic.features.chains.paths import Path
@@ -44,6 +45,12 @@ class Record:
     right: int
     cases: int
     confidence: float  # smoothed: five wrong cases more, so that rare rules are trusted less
+    doubted: int = 0  # people who said that it was a bad reason
+
+    @property
+    def standing(self) -> float:
+        """The confidence that decides its place among reasons: a bad reason loses half, a second one more."""
+        return self.confidence / (1 + self.doubted)
 
     def text(self) -> str:
         """For people."""
@@ -51,7 +58,8 @@ class Record:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
-        return {"right": self.right, "cases": self.cases, "confidence": self.confidence}
+        told = {"right": self.right, "cases": self.cases, "confidence": self.confidence}
+        return told | ({"doubted": self.doubted} if self.doubted else {})
 
 
 @dataclass(frozen=True)
@@ -63,13 +71,20 @@ class Contribution:
 
     rule: str
     weight: float
-    count: int
+    count: float  # of paths; where facts have weights, how many paths these are worth
     contribution: float
     paths: tuple[Path, ...]  # those without repeated entities first; empty where none were looked up
     phi: float | None  # the embedding's score of all these paths, which share their ends; None: without
     chain: Rule  # the rule as ids
     because: tuple[str, ...] = ()  # why this rule weighs more
     record: Record | None = None  # None where nothing was counted
+
+    @property
+    def paths_in_words(self) -> str:
+        """How many paths it has, or what they are worth."""
+        if isinstance(self.count, int):
+            return numbered(self.count, "path")
+        return f"paths worth {self.count:.2f}"
 
     def as_dict(self, vocab: Vocab) -> dict[str, Any]:
         """Plain values for JSON; a path is a list of facts with names, in the direction of the graph."""

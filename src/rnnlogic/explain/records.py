@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.calibrate.standing import are_known
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
+from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.reasons import Record
 from rnnlogic.features.base import UNSEEN
 from rnnlogic.features.ground import Grounder
+from rnnlogic.review.log import Decisions
+from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import NONE, Chain, Constant, Rule, mirrored
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.figures import rule_figures
@@ -48,6 +53,17 @@ class Records:
     known: dict[int, Record | None] = field(default_factory=dict)  # by place in the rules; grows with use
     held_out: HeldOut | None = None
     tried: dict[Rule, Record | None] = field(default_factory=dict)  # on held-out facts; grows with use
+    doubted: Mapping[Rule, int] = field(default_factory=dict)  # how often people called each a bad reason
+
+    def doubting(self, decisions: Decisions, vocab: Vocab) -> Records:
+        """The same records, with what people said about rules."""
+        doubted = doubted_rules(decisions, vocab)
+        return self if doubted == self.doubted else replace(self, doubted=doubted)
+
+    def reviewed(self, rule: Rule, record: Record | None) -> Record | None:
+        """A record with what people said about the rule."""
+        number = self.doubted.get(rule, 0)
+        return record if record is None or not number else replace(record, doubted=number)
 
     def of(self, places: Sequence[int]) -> list[Record | None]:
         """The records of some rules [n]; None where a rule predicts nothing.
@@ -72,6 +88,19 @@ class Records:
         if rule not in self.tried:
             self.tried[rule] = _tried(self.graph, self.held_out, rule)
         return self.tried[rule]
+
+
+def doubted_rules(decisions: Decisions, vocab: Vocab) -> dict[Rule, int]:
+    """How often each rule was called a bad reason, read either way; rules of other graphs are left out."""
+    found = Counter[Rule]()
+    for one in decisions.current().values():
+        if one.verdict == "other-reason" and one.rule:
+            try:
+                rule = parse_rule(one.rule, vocab)
+            except RNNLogicError:
+                continue
+            found.update({rule, mirrored(rule, vocab.num_relations)})
+    return dict(found)
 
 
 def record_of(right: int, cases: int) -> Record | None:

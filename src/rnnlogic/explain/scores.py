@@ -64,7 +64,8 @@ def without(graph: Graph, facts: Iterable[Fact]) -> Graph:
     )
     for array in arrays:
         array.setflags(write=False)
-    fewer = replace(graph, arrays=arrays)
+    weights = None if graph.weights is None else np.delete(graph.weights, out)
+    fewer = replace(graph, arrays=arrays, weights=weights)
     if "linked_alike" in vars(graph):  # fewer relations join a pair: the old ones are more than needed
         vars(fewer)["linked_alike"] = graph.linked_alike
     return fewer

@@ -42,12 +42,13 @@ class ReasonTold:
     held_out: str  # on held-out facts; nothing if it says nothing about them
     is_enough: bool  # its contribution alone is more than the score of any rival
     share: float
+    sources: str = ""  # where its facts come from, if that is told
 
     @property
     def about(self) -> str:
-        """The pattern, what it adds, and its record on held-out facts."""
-        held_out = f"; {self.held_out}" if self.held_out else ""
-        return f"{self.pattern}, adds {percent(self.share)}{held_out}"
+        """The pattern, what it adds, its record on held-out facts, and where its facts come from."""
+        more = "".join(f"; {text}" for text in (self.held_out, printable(self.sources)) if text)
+        return f"{self.pattern}, adds {percent(self.share)}{more}"
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def verdict(told: Explanation) -> str:
         sure = "probability not calibrated, "
     else:
         sure = f"probability {shown(told.probability)}, "
-    return sure + place
+    return sure + place + (", but it breaks a constraint" if told.broken else "")
 
 
 def reason_told(reason: Reason, told: Explanation, place: int, length: int | None = None) -> ReasonTold:
@@ -114,7 +115,7 @@ def reason_told(reason: Reason, told: Explanation, place: int, length: int | Non
         return words if length is None else shortened(words, length)
 
     def fact(one: Fact) -> str:
-        return printable(fact_sentence(name(one[0]), one[1], name(one[2]), vocab))
+        return printable(fact_sentence(name(one[0]), one[1], name(one[2]), vocab) + vocab.told_of(*one))
 
     facts = () if reason.path is None else tuple(map(fact, facts_of(reason.path, vocab)))
     counted = ""
@@ -137,6 +138,7 @@ def reason_told(reason: Reason, told: Explanation, place: int, length: int | Non
         "" if tried is None else f"held out: right in {_of(tried)}",
         told.kind == "sum" and reason.rule.contribution > told.best_other,
         reason.share,
+        "" if vocab.notes is None else vocab.notes.sources_in_words(reason.facts(vocab)),
     )
 
 

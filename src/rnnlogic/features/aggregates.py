@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.types import Feature
 from rnnlogic.features.base import STRETCH, Aggregate, Ids, Mask, Numbers, Places, Rows
 from rnnlogic.features.chains.scratch import zeros
 from rnnlogic.features.names import owned
@@ -37,6 +38,10 @@ class Best:
     def strength_of(confidence: NDArray[Any]) -> NDArray[Any]:
         """What rules of some confidence [n] count."""
         return np.asarray(np.log1p(STRETCH * confidence))
+
+    def weakened(self, strength: Numbers, share: Numbers) -> Numbers:
+        """The strength of a share of the confidence."""
+        return np.log1p(share * np.expm1(strength)).astype(np.float32)
 
     def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
         """The largest strength of the rules that reach each candidate [size]."""
@@ -65,6 +70,10 @@ class NoisyOr:
         """The terms of rules of some confidence [n]."""
         return np.array([-math.log1p(-c) for c in confidence.tolist()])
 
+    def weakened(self, strength: Numbers, share: Numbers) -> Numbers:
+        """The term of a share of the confidence."""
+        return -np.log1p(share * np.expm1(-strength)).astype(np.float32)
+
     def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
         """The sum of the terms of the rules that reach each candidate [size]."""
         return np.bincount(candidate, strength[rule], minlength=size).astype(np.float32)
@@ -89,20 +98,38 @@ class Fold:
     aggregate: Aggregate
     place: int  # its position among the rules
     strength: Numbers  # [k] of the rules; 0 for those that take no part
+    paths_as: Feature | None = None  # where facts have weights, how values tell what paths are worth
 
     def rows(self, found: Rows, queries: int, entities: int) -> Rows:
         """Its values for the answers that rules reach."""
         bodies = np.flatnonzero(self.strength[found.place] > 0)
         with zeros("number", entities, np.int64) as number:
             ptr, entity, candidate, body = number_answers(found.ptr, found.entity, bodies, queries, number)
-        value = self.values(candidate, found.place.astype(np.int32)[body], len(entity))
+        rule = found.place.astype(np.int32)[body]
+        of_rows = None if self.paths_as is None else found.value[_by_query(found.ptr, bodies, queries)]
+        value = self.values(candidate, rule, len(entity), of_rows)
         said = value != 0
         kept = np.append(0, np.cumsum(said))[ptr]
         return Rows(np.array([self.place]), kept, entity[said], value[said])
 
-    def values(self, candidate: Places, rule: Places, size: int) -> Numbers:
-        """Its value at each candidate [size]: rule `rule[i]` reaches candidate `candidate[i]` [n]."""
-        return self.aggregate.fold(candidate, rule, self.strength, size)
+    def values(
+        self, candidate: Places, rule: Places, size: int, value: NDArray[Any] | None = None
+    ) -> Numbers:
+        """Its value at each candidate [size]: rule `rule[i]` reaches candidate `candidate[i]` [n].
+
+        Where facts have weights, the values [n] of the rules tell what their paths are worth.
+        """
+        if self.paths_as is None:
+            return self.aggregate.fold(candidate, rule, self.strength, size)
+        return self.aggregate.fold(candidate, np.arange(len(rule)), self.strengths_at(rule, value), size)
+
+    def strengths_at(self, rule: Places, value: NDArray[Any] | None) -> Numbers:
+        """What rules [n] count where they have values [n]."""
+        own = self.strength[rule]
+        if self.paths_as is None or value is None:
+            return own
+        paths = np.expm1(value) if self.paths_as == "log1p" else value
+        return self.aggregate.weakened(own, np.minimum(paths, 1.0).astype(np.float32))
 
     def moved(self, column: NDArray[np.integer]) -> Fold:
         """The same among fewer rules, by their new places [k], -1 for those that are left out."""
@@ -117,11 +144,19 @@ class Fold:
         return weights
 
 
-def folds_of(rules: RuleSet, ids: Ids) -> list[Fold]:
-    """The aggregates among some rules [k] of one relation."""
+def _by_query(ptr: Ids, bodies: Ids, queries: int) -> Ids:
+    """The rows [n] of some bodies, those of one query together: the order of `number_answers`."""
+    cells = (np.arange(queries)[:, None] + bodies * queries).ravel()
+    sizes = ptr[cells + 1] - ptr[cells]
+    starts = ptr[cells] - (np.cumsum(sizes) - sizes)
+    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts, sizes))
+
+
+def folds_of(rules: RuleSet, ids: Ids, paths_as: Feature | None = None) -> list[Fold]:
+    """The aggregates among some rules [k] of one relation; `paths_as` where facts have weights."""
     own = rules[ids] if len(ids) else rules[:0]
     return [
-        Fold(aggregate, place, aggregate.strengths(own).astype(np.float32))
+        Fold(aggregate, place, aggregate.strengths(own).astype(np.float32), paths_as)
         for name, aggregate in AGGREGATES.items()
         for place in np.flatnonzero(own.are_feature(name)).tolist()
     ]

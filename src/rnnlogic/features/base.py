@@ -149,6 +149,7 @@ class Source(Protocol):
 
     stage: Stage
     counts_paths: bool  # whether values are numbers of paths
+    weighs_facts: bool = False  # whether weights of facts count; if not, it sees those likely true
 
     def owns(self, rules: RuleSet) -> Mask:
         """Which rules [n] it grounds."""
@@ -167,6 +168,9 @@ class Aggregate(Protocol):
 
     def strengths(self, rules: RuleSet) -> Numbers:
         """What each rule [n] counts; 0: it takes no part."""
+
+    def weakened(self, strength: Numbers, share: Numbers) -> Numbers:
+        """What rules [n] count whose paths are worth a share in 0..1 of a path, as facts have weights."""
 
     def fold(self, candidate: Places, rule: Places, strength: Numbers, size: int) -> Numbers:
         """The values [size] of all candidates, by rows [n]: rule `rule[i]` reaches candidate `candidate[i]`.

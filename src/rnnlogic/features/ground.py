@@ -198,11 +198,12 @@ class Grounder:
     def _prepare(self, relation: int) -> _Ready:
         ids = self.rules.by_head(relation)
         rules = self.rules[ids]
+        weighed: Feature | None = None if self.graph.weights is None else "count"
         sources = ReadySources.of(self.graph, relation, rules, self._found_items, self.budget)
-        return _Ready(ids, sources, folds_of(self.rules, ids), counts_paths(rules))
+        return _Ready(ids, sources, folds_of(self.rules, ids, weighed), counts_paths(rules))
 
     def _found_items(self) -> Items:
-        self._items = self._items or find_items(self.graph)
+        self._items = self._items or find_items(self.graph.likely)
         return self._items
 
     def batches(self, heads: ArrayLike, relations: ArrayLike, hidden: ArrayLike | None) -> list[Batch]:

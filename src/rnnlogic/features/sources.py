@@ -37,19 +37,22 @@ class ReadySources:
 
     sources: tuple[tuple[Stage, Ready], ...]  # in the order of the table
     num_entities: int
+    likely: tuple[Graph | None, ...]  # what each source sees, if that is less than all facts
 
     @classmethod
     def of(
         cls, graph: Graph, relation: int, rules: RuleSet, items: Callable[[], Items], budget: Budget | None
     ) -> ReadySources:
         """The sources of some rules [k] of a relation."""
-        ready = []
+        ready, likely = [], []
         for source in SOURCES.values():
             own = np.flatnonzero(source.owns(rules))
             if len(own):
-                place = Place(graph, relation, rules[own], own, items, budget)
+                seen = graph if source.weighs_facts else graph.likely
+                place = Place(seen, relation, rules[own], own, items, budget)
                 ready.append((source.stage, source.on(place)))
-        return cls(tuple(ready), graph.num_entities)
+                likely.append(None if seen is graph else seen)
+        return cls(tuple(ready), graph.num_entities, tuple(likely))
 
     def rows(self, batch: Batch, most: int) -> list[Rows] | None:
         """What each source gives; None if that is more than `most` results of more than one query."""
@@ -60,7 +63,8 @@ class ReadySources:
             stage, source = self.sources[i]
             if stage > Stage.REACHES:
                 answers, new = self._collected(answers, new), []
-            rows = source.rows(batch, answers, most)
+            likely = self.likely[i]
+            rows = source.rows(batch if likely is None else _seen(batch, likely), answers, most)
             if rows is None:
                 return None
             most -= len(rows.entity)
@@ -76,6 +80,13 @@ class ReadySources:
         return answers
 
 
+def _seen(batch: Batch, likely: Graph) -> Batch:
+    """The queries as a graph of likely facts sees them: what it lacks it need not hide."""
+    relations = np.full(len(batch.heads), batch.relation)
+    is_there = likely.find(batch.heads, relations, batch.hidden) >= 0
+    return batch._replace(hidden=np.where(is_there | (batch.hidden < 0), batch.hidden, -1).astype(np.int32))
+
+
 def counts_paths(rules: RuleSet) -> Mask:
     """For which rules [n] a value is a number of paths."""
     found = np.zeros(len(rules), bool)
@@ -88,6 +99,6 @@ def counts_paths(rules: RuleSet) -> Mask:
 def terms_of(graph: Graph, name: str, query: Query) -> Sequence[Term]:
     """The rules behind the value of a feature, which are no part of the model."""
     for source in SOURCES.values():
-        if found := source.terms(graph, name, query):
+        if found := source.terms(graph if source.weighs_facts else graph.likely, name, query):
             return found
     return ()

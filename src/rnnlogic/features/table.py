@@ -57,6 +57,7 @@ class Candidates:
         default_factory=lambda: NO_VALUES
     )  # [c] candidates that each stands for in a sample; empty if each stands for itself
     folds: Sequence[Fold] = ()  # the aggregates among the rules
+    importance: NDArray[np.float64] | None = None  # [q] weights of the queries' facts; None: all are 1
 
     def __len__(self) -> int:
         """Number of candidates."""
@@ -88,6 +89,13 @@ class Candidates:
         heads, answers = np.ascontiguousarray(self.heads), np.ascontiguousarray(answers)
         query = graph.arrays, self.relation, heads, answers, self.query_ptr, self.entity
         return replace(self, label=label_candidates(*query, leave_out))
+
+    def weighed(self, graph: Graph, answers: NDArray[np.int32]) -> Candidates:
+        """With the weights of the queries' facts, given the answers [q]."""
+        if graph.weights is None:
+            return self
+        weights = graph.weights_of(self.heads, np.full(len(self.heads), self.relation), answers)
+        return replace(self, importance=weights)
 
     def valued(self, value: NDArray[np.float32]) -> Candidates:
         """With values instead of walk counts."""
@@ -149,6 +157,7 @@ def joined(parts: Sequence[Candidates]) -> Candidates:
         np.concatenate([part.label for part in parts]),
         np.concatenate([part.multiplicity for part in parts]),
         first.folds,
+        None if first.importance is None else np.concatenate([one.importance for one in parts]),
     )
 
 

@@ -33,6 +33,6 @@ def with_features(task: Task, predictor: type[Predictor], edits: Edits) -> Task:
     if not predictor.uses_constants:
         config = changed(config, {"evidence": {"surest": False}})
     elif config.evidence.constant_rules:
-        constants = mine_constants(graph, config.evidence.constant_rules, edits.banned, task.threads)
+        constants = mine_constants(graph.likely, config.evidence.constant_rules, edits.banned, task.threads)
     rules = task.rules | evidence_rules(graph, config, edits.banned, constants) | edits.constants
     return replace(task, rules=rules, config=config)

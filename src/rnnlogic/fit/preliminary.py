@@ -68,7 +68,7 @@ def preliminary(
 
     predictor = RuleScorer.fit(Task(dataset, rules, quick, threads, progress=show, budget=budget))
     predictor.weights = _completed(rules, predictor.weights, statistics.quality(quick.mine.smoothing))
-    figures = np.full(len(rules), np.nan), statistics.support, statistics.confidence
+    figures = np.full(len(rules), np.nan), statistics.whole_support, statistics.confidence
     return Learned(predictor, *figures, UNKNOWN if predictor.lift is None else predictor.lift)
 
 

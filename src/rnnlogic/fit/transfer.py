@@ -98,7 +98,7 @@ def with_new_rules(known: Learned, given: RuleSet, graph: Graph, queries_per_rel
     return Learned(
         with_unseen_rules(known.predictor, new),
         np.append(known.log_prior, np.full(len(new), np.nan)),
-        np.append(known.support, statistics.support),
+        np.append(known.support, statistics.whole_support),
         np.append(known.confidence, statistics.confidence),
         np.append(known.lift, np.full(len(new), np.nan)),
     )

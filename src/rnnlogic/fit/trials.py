@@ -67,7 +67,10 @@ class Trials:
         return [Unit(own, blocks.get(int(own[0, 1]))) for own in np.split(asked, starts)]
 
     def reciprocal_ranks(self, options: list[LogLinearSettings], tick: Tick = no_tick) -> NDArray[np.float64]:
-        """Expected reciprocal ranks [options, answers] of the validation answers."""
+        """Expected reciprocal ranks [options, answers] of the validation answers.
+
+        Where facts have weights, each is multiplied by that of its fact, in units of their mean.
+        """
         config, rules = self.task.config, self.values.rules
         job = Job(Grounder(self.graph, rules, threads=1), config.predictor, config.seed, self.values, None)
         shared, parts = _Shared(job, options, KnownAnswers(self.task.dataset.graph("all"))), []
@@ -76,7 +79,16 @@ class Trials:
             for done, ranks in enumerate(map_ordered(_tried, self.units, shared, self.task.threads), 1):
                 parts.append(ranks)
                 tick(done, len(self.units))
-        return np.concatenate(parts, axis=1)
+        return np.concatenate(parts, axis=1) * self.importance()
+
+    def importance(self) -> NDArray[np.float64] | float:
+        """How much each validation answer counts [answers]; 1 if facts have no weights."""
+        known = self.task.dataset.graph("all")
+        if known.weights is None:
+            return 1.0
+        asked = np.concatenate([unit.asked for unit in self.units])
+        weights = known.weights_of(*np.ascontiguousarray(asked.T))
+        return np.asarray(weights / weights.mean())
 
 
 def _tried(shared: _Shared, unit: Unit) -> NDArray[np.float64]:

@@ -123,5 +123,5 @@ def _counted(fit: Fit, rules: RuleSet, budget: Budget) -> tuple[Arrays, dict[str
         counted = rule_statistics(graph, rules[bodies], queries, fit.threads, tick, budget)
         if cut := cuts_in_words(counted.cuts):
             figures["budget"] = cut
-        support[bodies], confidence[bodies] = counted.support, counted.confidence
+        support[bodies], confidence[bodies] = counted.whole_support, counted.confidence
     return {"support": support, "confidence": confidence}, figures

@@ -196,6 +196,42 @@ def count_hits(
 
 
 @compiled
+def weigh_hits(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    importance: NDArray[np.float64],
+    entity: NDArray[np.int32],
+    value: NDArray[np.float64],
+    ptr: NDArray[np.int64],
+    num_entities: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`count_hits` where facts have weights: a result counts as its paths do, at most 1.
+
+    An answer whose fact has importance [q] w counts as w right and 1 - w wrong. Other wrong results of the
+    query count w.
+    """
+    queries = len(answers)
+    bodies = (len(ptr) - 1) // max(queries, 1)
+    hits, wrong = np.zeros(bodies), np.zeros(bodies)
+    is_known = np.zeros(num_entities, np.bool_)
+    for q in range(queries):
+        first, last = edges_of(graph, relation, heads[q])
+        is_known[graph.tails[first:last]] = True
+        for k in range(bodies):
+            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
+                worth = min(value[i], 1.0)
+                if entity[i] == answers[q]:
+                    hits[k] += worth * importance[q]
+                    wrong[k] += worth * (1.0 - importance[q])
+                elif not is_known[entity[i]]:
+                    wrong[k] += worth * importance[q]
+        is_known[graph.tails[first:last]] = False
+    return hits, wrong
+
+
+@compiled
 def add_matches(
     graph: GraphArrays,
     reached: Reached,

@@ -105,6 +105,33 @@ def count_hits(
     return hits, wrong
 
 
+def weigh_hits(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    importance: NDArray[np.float64],
+    entity: NDArray[np.int32],
+    value: NDArray[np.float64],
+    ptr: NDArray[np.int64],
+    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """`count_hits` where facts have weights: a result counts as its paths do, at most 1."""
+    bodies = (len(ptr) - 1) // max(len(answers), 1)
+    hits, wrong = np.zeros(bodies), np.zeros(bodies)
+    for body, query, positions in _cells(ptr, len(answers)):
+        known, weight = tails_of(graph, relation, int(heads[query])), float(importance[query])
+        for i in positions:
+            worth = min(float(value[i]), 1.0)
+            is_right = entity[i] == answers[query]
+            hits[body] += worth * weight * is_right
+            if is_right:
+                wrong[body] += worth * (1 - weight)
+            elif int(entity[i]) not in known:
+                wrong[body] += worth * weight
+    return hits, wrong
+
+
 def add_matches(
     graph: GraphArrays,
     reached: Reached,

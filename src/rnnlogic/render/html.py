@@ -15,10 +15,10 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.names import entity_words, numbered, printable, relation_words, typed_words
 from rnnlogic.explain.reasons import Contribution, Idea
-from rnnlogic.explain.sentences import fact_sentence
 from rnnlogic.explain.summary import ALONE, ReasonTold, claim, reason_line
 from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.chains.paths import Path
+from rnnlogic.render.lines import fact_line
 from rnnlogic.render.svg import AGAINST, COLOURS, Strand, picture
 from rnnlogic.rules.rule import Rule, format_rule
 
@@ -249,7 +249,7 @@ def _idea(idea: Idea, shade: str, is_open: bool, vocab: Vocab) -> str:
 def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
     phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
     alike = ", alike" if is_alike else ""
-    walks = f", {numbered(rule.count, 'path')}" if rule.count else ""
+    walks = f", {rule.paths_in_words}" if rule.count else ""
     record = "" if rule.record is None else f", right in {rule.record.text()}"
     numbers = f"weight {rule.weight:.4f}{walks}{phi}{record}{alike}"
     words = format_rule(rule.chain, vocab, labels=True)
@@ -264,8 +264,8 @@ def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
 def path_html(path: Path, vocab: Vocab) -> str:
     """A path as one line: entities with arrows between them."""
     steps = [bdi(typed_words(path.entities[0], vocab))]
-    for relation, entity in zip(path.relations, path.entities[1:], strict=True):
-        words = bdi(relation_words(relation, vocab))
+    for before, relation, entity in zip(path.entities, path.relations, path.entities[1:], strict=False):
+        words = bdi(relation_words(relation, vocab) + vocab.told_of(before, relation, entity))
         arrow = f"←{words}—" if relation >= vocab.num_relations else f"—{words}→"
         steps.append(f'<span class="arrow">{arrow}</span> {bdi(typed_words(entity, vocab))}')
     again = comes_back(path)
@@ -279,8 +279,5 @@ def _dependence(told: Explanation) -> str:
         return ""
     if not found.facts:
         return f"<p>{found.text()}</p>"
-    facts = "".join(
-        f"<li>{bdi(fact_sentence(entity_words(h, vocab), r, entity_words(t, vocab), vocab))}</li>"
-        for h, r, t in found.facts
-    )
+    facts = "".join(f"<li>{bdi(fact_line(h, r, t, vocab, None))}</li>" for h, r, t in found.facts)
     return f"<h2>{found.text()}</h2><ul>{facts}</ul>"

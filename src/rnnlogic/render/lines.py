@@ -37,4 +37,4 @@ def fact_line(head: int, relation: int, tail: int, vocab: Vocab, length: int | N
     ends = [printable(entity_words(entity, vocab)) for entity in (head, tail)]
     if length is not None:
         ends = [shortened(end, length) for end in ends]
-    return printable(fact_sentence(ends[0], relation, ends[1], vocab))
+    return printable(fact_sentence(ends[0], relation, ends[1], vocab) + vocab.told_of(head, relation, tail))

@@ -187,8 +187,12 @@ def _path(path: Path, vocab: Vocab, length: int, with_types: bool) -> str:
         for entity in path.entities
     ]
     relations = [
-        (shortened(printable(relation_words(relation, vocab)), length), relation >= vocab.num_relations)
-        for relation in path.relations
+        (
+            shortened(printable(relation_words(relation, vocab)), length)
+            + vocab.told_of(head, relation, tail),
+            relation >= vocab.num_relations,
+        )
+        for head, relation, tail in zip(path.entities, path.relations, path.entities[1:], strict=False)
     ]
     again = comes_back(path)
     mark = (
@@ -230,14 +234,14 @@ def _rules(group: tuple[Contribution, ...], vocab: Vocab) -> Iterator[str]:
         yield f"  {rule.contribution:+9.4f}  {printable(format_rule(rule.chain, vocab, labels=True))}"
         phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
         same = ", alike" if place else ""
-        paths = f", {numbered(rule.count, 'path')}" if rule.count else ""
+        paths = f", {rule.paths_in_words}" if rule.count else ""
         record = "" if rule.record is None else f", right in {rule.record.text()}"
         yield f"             weight {rule.weight:.4f}{paths}{phi}{record}{same}"
         yield from (f"               {printable(line)}" for line in rule.because)
         for path in rule.paths:
             again = "" if comes_back(path) is None else " (comes back to where it was)"
             yield f"               {printable(path.text(vocab))}{again}"
-        if len(rule.paths) < rule.count and rule.paths:
+        if isinstance(rule.count, int) and len(rule.paths) < rule.count and rule.paths:
             yield f"               ... {rule.count - len(rule.paths):,} more"
 
 

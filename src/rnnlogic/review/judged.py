@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
+from rnnlogic.data.annotations import noted
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
@@ -151,6 +152,10 @@ class Reviewer:
         """Entities that are no answers of (head, relation), relation in 0..2R-1."""
         return self._now(vocab).answers
 
+    def noted(self, dataset: Dataset) -> Vocab:
+        """The names of a dataset, with what is told about its facts; those accepted come from a review."""
+        return noted(dataset.vocab, dataset.annotations, self.judged(dataset.vocab).accepted)
+
     def graph(self, dataset: Dataset, evidence: Evidence) -> Graph:
         """The known facts: those of the evidence and the accepted ones, without the rejected ones."""
         graph, now = dataset.graph(evidence), self.judged(dataset.vocab)
@@ -159,7 +164,7 @@ class Reviewer:
         if kept is None or kept[0] is not now or kept[1] is not graph:
             if len(self._graphs) > len(EVIDENCE_SPLITS):
                 self._graphs.clear()
-            kept = self._graphs[key] = (now, graph, _changed(graph, now))
+            kept = self._graphs[key] = (now, graph, dataset.weighed(_changed(graph, now)))
         return kept[2]
 
     def _now(self, vocab: Vocab) -> _Seen:

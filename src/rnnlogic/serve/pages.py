@@ -15,6 +15,7 @@ from jinja2 import Environment, FileSystemLoader
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.calibrate.level import shown
+from rnnlogic.complete.teaching import most_teaching
 from rnnlogic.explain.sentences import template_of
 from rnnlogic.render.card import run_card
 from rnnlogic.review.decision import UNDO, VERDICTS, Fact, checked
@@ -356,13 +357,19 @@ async def edited(run: PageRun, form: Annotated[Body, Depends(form_of)]) -> Respo
 
 
 @router.get("/runs/{run}/review")
-async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName = None) -> Response:
+async def review(
+    request: Request,
+    desk: Work,
+    run: PageRun,
+    relation: MaybeName = None,
+    order: Literal["probability", "teaching"] = "probability",
+) -> Response:
     """Proposals that wait for a decision, and what was decided."""
     wanted = None if not relation else run.vocab.relations[run.proposable(relation)]
     searches: Searches = request.app.state.searches
     search = searches.of(run, wanted, desk)
     await search.wait(SOON if is_browser(request) else None)
-    proposals = search.facts
+    proposals = most_teaching(search.facts) if order == "teaching" else search.facts
     decisions = run.model.decisions
     verdicts = [one.is_true for one in decisions.current().values()]
     kinds = {"accept": True, "reject": False, "unsure": None}
@@ -371,6 +378,7 @@ async def review(request: Request, desk: Work, run: PageRun, relation: MaybeName
         "search": search,
         "is_filling": not search.is_done,
         "relation": wanted,
+        "order": order,
         "numbers": {kind: verdicts.count(value) for kind, value in kinds.items()},
         "warnings": decisions.warnings(),
         "file": run.folder.name + SUFFIX,

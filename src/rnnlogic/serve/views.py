@@ -242,7 +242,7 @@ def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab:
         "words": rule_sentence(rule.chain, vocab),
         "contribution": rule.contribution,
         "weight": rule.weight,
-        "count": rule.count,
+        "count": rule.paths_in_words,
         "record": None if rule.record is None else rule.record.text(),
         "paths": [Markup(path_html(path, vocab)) for path in rule.paths],
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +14,8 @@ from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.base import UNSEEN, Batch
 from rnnlogic.features.chains.sampling.budget import NO_CUTS
-from rnnlogic.features.ground import Grounder
-from rnnlogic.mining.kernels import count_hits
+from rnnlogic.features.ground import Grounder, Grounding
+from rnnlogic.mining.kernels import count_hits, weigh_hits
 from rnnlogic.rules.ruleset import RuleSet
 
 FIRST = 16  # queries of each relation in the first pass under a budget
@@ -25,13 +26,19 @@ STRIDE = 7919  # a prime
 class RuleStatistics:
     """Counts per rule over training queries of its head relation.
 
-    If a rule reaches other known answers of a query, they count neither for nor against it.
+    If a rule reaches other known answers of a query, they count neither for nor against it. Where facts have
+    weights, what they support counts by these, and counts are fractions.
     """
 
-    support: NDArray[np.int64]  # [n] queries whose answer the rule reaches
-    wrong: NDArray[np.int64]  # [n] entities it reaches that are not known answers, over all queries
+    support: NDArray[Any]  # [n] queries whose answer the rule reaches
+    wrong: NDArray[Any]  # [n] entities it reaches that are not known answers, over all queries
     looked_at: NDArray[np.float64] | None = None  # [n] share of the queries, where a budget cut them short
     cuts: NDArray[np.int64] = field(default_factory=lambda: NO_CUTS)  # [3] what sampling at hubs left out
+
+    @property
+    def whole_support(self) -> NDArray[np.int64]:
+        """The support in whole queries."""
+        return np.asarray(np.rint(self.support), np.int64)
 
     @property
     def confidence(self) -> NDArray[np.float64]:
@@ -90,7 +97,7 @@ def rule_statistics(
 
     With a budget the queries come in passes over all relations, until the time is up.
     """
-    support, wrong = np.zeros(len(rules), np.int64), np.zeros(len(rules), np.int64)
+    support, wrong = np.zeros((2, len(rules)), np.int64 if graph.weights is None else np.float64)
     looked_at = np.zeros(2 * graph.num_relations, np.int64)
     wanted = np.bincount(queries[:, 1], minlength=2 * graph.num_relations)
     grounder, done, cuts = Grounder(graph, rules, threads), 0, NO_CUTS.copy()
@@ -124,13 +131,21 @@ def _passes(queries: Queries) -> list[Queries]:
 
 def _hits(
     shared: tuple[Grounder, Queries], batch: Batch
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+) -> list[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.int64]]]:
     """Rule ids, right and wrong results, and cuts of a batch of training queries, part by part."""
     grounder, queries = shared
     found = []
     for part in grounder.ground_batch(batch):
         answers = np.ascontiguousarray(queries[part.queries, 2])
-        arrays, size = grounder.graph.arrays, grounder.graph.num_entities
-        hits = count_hits(arrays, batch.relation, part.heads, answers, part.entity, part.ptr, size)
-        found.append((part.rules, *hits, part.cuts))
+        found.append((part.rules, *_matches(grounder.graph, part, answers), part.cuts))
     return found
+
+
+def _matches(graph: Graph, part: Grounding, answers: NDArray[np.int32]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Right and wrong results of the rules [k] of some queries, whose answers are told."""
+    asked = graph.arrays, part.relation, part.heads, answers
+    if graph.weights is None:
+        return count_hits(*asked, part.entity, part.ptr, graph.num_entities)
+    importance = graph.weights_of(part.heads, np.full(len(answers), part.relation), answers)
+    value = part.count.astype(np.float64, copy=False)
+    return weigh_hits(*asked, importance, part.entity, value, part.ptr, graph.num_entities)

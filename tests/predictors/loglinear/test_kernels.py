@@ -29,6 +29,20 @@ def test_loss_and_gradient(problem, psi):
 
 @many
 @given(problem=problems(), psi=weights)
+def test_queries_count_by_their_importance(problem, psi):
+    worth = np.arange(problem.num_queries) / 2
+    args = problem.examples, problem.multiplicity, psi
+    found = kernels.loss_and_gradient(*args, worth)
+    expected = reference.loss_and_gradient(*args, worth)
+    assert found[0] == pytest.approx(expected[0], abs=1e-9)
+    np.testing.assert_allclose(found[1], expected[1], atol=1e-9)
+    ones, none = kernels.loss_and_gradient(*args, np.ones(len(worth))), kernels.loss_and_gradient(*args)
+    assert ones[0] == none[0]
+    np.testing.assert_array_equal(ones[1], none[1])
+
+
+@many
+@given(problem=problems(), psi=weights)
 def test_gradient_is_the_slope_of_the_loss(problem, psi):
     _, gradient = kernels.loss_and_gradient(problem.examples, problem.multiplicity, psi)
     for k in range(NUM_RULES):

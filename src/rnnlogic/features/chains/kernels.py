@@ -9,6 +9,9 @@ Simple paths are counted as walks that use no loop, never come back to the head,
 to the entity before. Up to three steps these are exactly the paths that visit no entity twice. Longer ones
 may meet an entity again, other than the head, after three steps or more.
 
+Where edges have weights [2F], whole numbers, a path counts the product of the weights of its edges. Without,
+they are None: numba then compiles the kernel without them, so graphs without weights pay nothing.
+
 Inner loops have unsigned places: signed ones are each checked for being counted from the end of an array.
 """
 
@@ -79,6 +82,15 @@ def _has_edge(graph: GraphArrays, relation: int, head: int, tail: int) -> bool:
 
 
 @compiled
+def _weight(graph: GraphArrays, weights: Any, relation: int, head: int, tail: int) -> Any:
+    """The weight of an edge that the graph has; 1 if edges have none."""
+    if weights is None:
+        return 1
+    lo, end = edges_of(graph, relation, head)
+    return weights[lo + np.searchsorted(graph.tails[lo:end], tail)]
+
+
+@compiled
 def _step(
     graph: GraphArrays,
     step: int,
@@ -92,6 +104,7 @@ def _step(
     hi: int,
     start: int,
     sums: NDArray[Any],
+    weights: Any,
 ) -> int:
     """Walk one step from the entities stack[lo:hi] and list what is reached in stack[start:end]; return end.
 
@@ -118,7 +131,10 @@ def _step(
             before = sums[np.uint32(tail)]
             stack[np.uint64(end)] = tail
             end += before == 0
-            sums[np.uint32(tail)] = before + count
+            if weights is None:
+                sums[np.uint32(tail)] = before + count
+            else:
+                sums[np.uint32(tail)] = before + count * weights[edge]
     return end
 
 
@@ -135,6 +151,7 @@ def _step_from_one(
     stack_count: NDArray[Any],
     lo: int,
     start: int,
+    weights: Any,
 ) -> int:
     """The same from one entity, where no two walks can meet: also writes the counts.
 
@@ -146,7 +163,11 @@ def _step_from_one(
     loop = entity if head >= 0 else np.int32(-1)
     for edge in range(np.uint64(first), np.uint64(last)):
         tail = graph.tails[edge]
-        stack[np.uint64(end)], stack_count[np.uint64(end)] = tail, count
+        stack[np.uint64(end)] = tail
+        if weights is None:
+            stack_count[np.uint64(end)] = count
+        else:
+            stack_count[np.uint64(end)] = count * weights[edge]
         is_hidden = (entity == hidden_from and tail == hidden_to) or (
             both_ways and entity == hidden_to and tail == hidden_from
         )
@@ -175,13 +196,18 @@ def _collect(
 
 
 @compiled
-def _returns(graph: GraphArrays, there: int, here: int, entity: int) -> int:
-    """Other entities that both relations lead to from an entity."""
+def _returns(graph: GraphArrays, weights: Any, there: int, here: int, entity: int) -> int:
+    """Other entities that both relations lead to from an entity; each counts the weights of both edges."""
     first, last = edges_of(graph, there, entity)
     if first == last:
         return 0
     if there == here:
-        return int(last - first) - _has_edge(graph, there, entity, entity)
+        if weights is None:
+            return int(last - first) - _has_edge(graph, there, entity, entity)
+        total = 0
+        for edge in range(first, last):
+            total += weights[edge] * weights[edge] * (graph.tails[edge] != entity)
+        return total
     other, end = edges_of(graph, here, entity)
     if last - first > end - other:
         first, last, other, end = other, end, first, last
@@ -194,13 +220,17 @@ def _returns(graph: GraphArrays, there: int, here: int, entity: int) -> int:
             other += 1
         if other == end:
             break
-        found += graph.tails[other] == tail and tail != entity
+        if weights is None:
+            found += graph.tails[other] == tail and tail != entity
+        elif graph.tails[other] == tail and tail != entity:
+            found += weights[edge] * weights[other]
     return found
 
 
 @compiled
 def take_back(
     graph: GraphArrays,
+    weights: Any,
     node: int,
     there: int,
     back: int,
@@ -220,24 +250,27 @@ def take_back(
     relations = len(graph.relation_rows) - 1
     here, from_head = (back + relations // 2) % relations, (there + relations // 2) % relations
     first, last = edges_of(graph, back, head)
-    mark = np.int64(node) << 32
+    mark = np.int64(node) << 40  # what is counted is smaller, with weights too
     for i in range(np.uint64(lo), np.uint64(hi)):
         entity = stack[i]
         if sums[np.uint32(entity)] == 0:
             continue
         known = memory[np.uint32(entity)] - mark
         if known < 0:
-            known = np.int64(_returns(graph, there, here, entity))
+            known = np.int64(_returns(graph, weights, there, here, entity))
             memory[np.uint32(entity)] = mark + known
         if known > 0:
-            if first < last and _has_edge(graph, back, head, entity):
-                known -= here == there or _has_edge(graph, from_head, head, entity)
+            is_by_head = first < last and _has_edge(graph, back, head, entity)
+            if is_by_head and (here == there or _has_edge(graph, from_head, head, entity)):
+                by_head = _weight(graph, weights, back, head, entity)
+                known -= by_head * _weight(graph, weights, from_head, head, entity)
             sums[np.uint32(entity)] -= stack_count[i] * known
 
 
 @compiled
 def give_back(
     graph: GraphArrays,
+    weights: Any,
     path: NDArray[np.int32],
     turns: NDArray[np.bool_],
     depth: int,
@@ -275,7 +308,9 @@ def give_back(
             if not is_other or not (is_short or _has_edge(graph, path[depth - 1], v, u)):
                 continue
             if _has_edge(graph, path[depth - 2], u, v) and _has_edge(graph, here, v, u):
-                sums[v] += _last_steps(graph, path, depth - 2, u, v, counts)
+                there_and_back = _weight(graph, weights, path[depth - 1], v, u)
+                there_and_back *= _weight(graph, weights, here, v, u)
+                sums[v] += there_and_back * _last_steps(graph, weights, path, depth - 2, u, v, counts)
     for level in range(lowest, depth - 2):
         for i in range(span[level, q], span[level, q + 1]):
             counts[level, stack[i]] = 0
@@ -283,19 +318,27 @@ def give_back(
 
 @compiled
 def _last_steps(
-    graph: GraphArrays, path: NDArray[np.int32], length: int, source: int, target: int, counts: NDArray[Any]
+    graph: GraphArrays,
+    weights: Any,
+    path: NDArray[np.int32],
+    length: int,
+    source: int,
+    target: int,
+    counts: NDArray[Any],
 ) -> Any:
     """Walks of so many steps whose last step leads from source to target.
 
     These are all that lead to the source, except those that came there from the target.
     """
-    total = counts[length - 1, source]
+    factor = _weight(graph, weights, path[length], source, target)
+    total = factor * counts[length - 1, source]
     is_added = False
     for level in range(length - 2, 0, -1):
         if not _has_edge(graph, path[level + 1], target, source):
             break
         source, target = target, source
-        total += counts[level, source] if is_added else -counts[level, source]
+        factor *= _weight(graph, weights, path[level + 1], source, target)
+        total += factor * (counts[level, source] if is_added else -counts[level, source])
         is_added = not is_added
     return total
 
@@ -312,6 +355,7 @@ def ground_counts(
     limit: int,
     is_simple: bool,
     may_turn: NDArray[np.bool_],
+    weights: Any,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
     """Counts of the simple paths, or of all walks, along every body of the trie from every query head.
 
@@ -351,16 +395,21 @@ def ground_counts(
                         came_from = int(stack[span[depth - 2, q]])
                     if hi - lo == 1 and sources < 2:
                         place = _step_from_one(
-                            graph, step, *edge, head, came_from, stack, stack_count, lo, place
+                            graph, step, *edge, head, came_from, stack, stack_count, lo, place, weights
                         )
                         continue
-                    end = _step(graph, step, *edge, is_simple, stack, stack_count, lo, hi, place, sums)
+                    end = _step(
+                        graph, step, *edge, is_simple, stack, stack_count, lo, hi, place, sums, weights
+                    )
                     if sources and depth > 3 and turns[depth - 1]:
-                        give_back(graph, path, turns, depth, head, stack, stack_count, span, q, sums, counts)
+                        reached = stack, stack_count, span, q, sums, counts
+                        give_back(graph, weights, path, turns, depth, head, *reached)
                     if sources:
                         before = span[depth - 2, q], span[depth - 2, q + 1]
                         there_and_back = node, path[depth - 1], step
-                        take_back(graph, *there_and_back, head, stack, stack_count, *before, sums, memory)
+                        take_back(
+                            graph, weights, *there_and_back, head, stack, stack_count, *before, sums, memory
+                        )
                     place = _collect(stack, stack_count, place, end, head, sums)
             span[depth, queries] = place
         first, last = span[depth, 0], span[depth, queries]
@@ -378,10 +427,15 @@ def ground_counts(
 
 @compiled
 def _feature(count: Any, feature: int) -> float:
-    """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`."""
+    """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`.
+
+    Walks of small weight are less than one walk, and contribute less.
+    """
     if feature != 1:
-        return float(count) if feature == 0 else 1.0
-    return float(_LOG1P[int(count)]) if count < len(_LOG1P) else float(np.log1p(float(count)))
+        return float(count) if feature == 0 else min(float(count), 1.0)
+    if count < len(_LOG1P) and int(count) == count:
+        return float(_LOG1P[int(count)])
+    return float(np.log1p(float(count)))
 
 
 @compiled

@@ -34,7 +34,10 @@ class Path:
     def text(self, vocab: Vocab, labels: bool = True) -> str:
         """The walk with names, such as `alice -friend-> bob <-likes- carol`."""
         names = [vocab.described(e) if labels else vocab.entities[e] for e in self.entities]
-        steps = [_step_text(relation, vocab, labels) for relation in self.relations]
+        steps = [
+            _step_text(relation, vocab, labels, vocab.told_of(head, relation, tail))
+            for head, relation, tail in zip(self.entities, self.relations, self.entities[1:], strict=False)
+        ]
         return " ".join([names[0], *(f"{step} {name}" for step, name in zip(steps, names[1:], strict=True))])
 
 
@@ -89,10 +92,10 @@ def _facts_behind(
     return PathList(min(len(found), 1), tuple(Path(pair, (rule.step,)) for pair in ends))
 
 
-def _step_text(relation: int, vocab: Vocab, labels: bool) -> str:
+def _step_text(relation: int, vocab: Vocab, labels: bool, told: str) -> str:
     is_inverse = relation >= vocab.num_relations
     base = vocab.inverse(relation) if is_inverse else relation
-    name = vocab.relation_label(base) if labels else vocab.relations[base]
+    name = (vocab.relation_label(base) if labels else vocab.relations[base]) + told
     return f"<-{name}-" if is_inverse else f"-{name}->"
 
 

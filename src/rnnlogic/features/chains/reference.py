@@ -25,6 +25,7 @@ def ground_counts(
     limit: int,
     is_simple: bool,
     may_turn: NDArray[np.bool_],  # noqa: ARG001 - spares the kernel work
+    weights: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
     """Counts of the simple paths, or of all walks, along every body of the trie from every query head."""
     count_paths = simple_counts if is_simple else walk_counts
@@ -32,7 +33,7 @@ def ground_counts(
     for body in bodies_of(trie):
         for head, tail in zip(heads.tolist(), hidden.tolist(), strict=True):
             own_fact = hidden_facts(graph, head, relation, inverse, tail)
-            cells.append(count_paths(graph, head, body, own_fact))
+            cells.append(count_paths(graph, head, body, own_fact, weights))
     ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
     if ptr[-1] > limit and len(heads) > 1:
         return np.empty(0, np.int32), np.empty(0, sums.dtype), ptr[:0]
@@ -42,25 +43,37 @@ def ground_counts(
 
 
 def walk_counts(
-    graph: GraphArrays, head: int, body: tuple[int, ...], own_fact: set[tuple[int, int, int]]
+    graph: GraphArrays,
+    head: int,
+    body: tuple[int, ...],
+    own_fact: set[tuple[int, int, int]],
+    weights: NDArray[np.int64] | None = None,
 ) -> dict[int, int]:
-    """Number of walks along `body` from `head` to each entity reached; none uses an edge in `own_fact`."""
+    """Number of walks along `body` from `head` to each entity reached; none uses an edge in `own_fact`.
+
+    With weights a walk counts the product of those of its edges.
+    """
     reached = {head: 1}
     for relation in body:
         following: dict[int, int] = {}
         for entity, count in reached.items():
             for tail in tails_of(graph, relation, entity):
                 if (entity, relation, tail) not in own_fact:
-                    following[tail] = following.get(tail, 0) + count
+                    more = count * weight_of(graph, weights, (entity, relation, tail))
+                    following[tail] = following.get(tail, 0) + more
         reached = following
     return reached
 
 
 def simple_counts(
-    graph: GraphArrays, head: int, body: tuple[int, ...], own_fact: set[tuple[int, int, int]]
+    graph: GraphArrays,
+    head: int,
+    body: tuple[int, ...],
+    own_fact: set[tuple[int, int, int]],
+    weights: NDArray[np.int64] | None = None,
 ) -> dict[int, int]:
     """The same for simple paths, each written out; in the order in which the kernel reaches their ends."""
-    found: list[tuple[int, ...]] = [(head,)]
+    found: list[tuple[tuple[int, ...], int]] = [((head,), 1)]
     reached = {head: 1}
     for relation in body:
         edges = {
@@ -70,12 +83,29 @@ def simple_counts(
             if (entity, relation, tail) not in own_fact
         }
         found = [
-            (*path, tail) for path in found for e, tail in edges if e == path[-1] and may_go_on(path, tail)
+            ((*path, tail), worth * weight_of(graph, weights, (e, relation, tail)))
+            for path, worth in found
+            for e, tail in edges
+            if e == path[-1] and may_go_on(path, tail)
         ]
-        number = Counter(path[-1] for path in found)
+        number = Counter[int]()
+        for path, worth in found:
+            number[path[-1]] += worth
         in_order = [tail for entity in reached for e, tail in sorted(edges) if e == entity and tail != entity]
         reached = {tail: number[tail] for tail in dict.fromkeys(in_order) if number[tail]}
     return reached
+
+
+def weight_of(graph: GraphArrays, weights: NDArray[np.int64] | None, edge: tuple[int, int, int]) -> int:
+    """The weight of an edge (head, relation, tail) of the graph; 1 if edges have none."""
+    head, relation, tail = edge
+    if weights is None:
+        return 1
+    for row in range(graph.relation_rows[relation], graph.relation_rows[relation + 1]):
+        for place in range(graph.row_edges[row], graph.row_edges[row + 1]):
+            if graph.row_head[row] == head and graph.tails[place] == tail:
+                return int(weights[place])
+    raise KeyError(edge)
 
 
 def may_go_on(path: tuple[int, ...], tail: int) -> bool:
@@ -121,7 +151,7 @@ def bodies_of(trie: Trie) -> list[tuple[int, ...]]:
 
 
 def _feature(count: float, feature: int) -> float:
-    return (float(count), math.log1p(count), 1.0)[feature]
+    return (float(count), math.log1p(count), min(float(count), 1.0))[feature]
 
 
 def features_of(

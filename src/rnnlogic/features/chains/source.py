@@ -1,4 +1,8 @@
-"""Chains as a source: the numbers of paths along their bodies."""
+"""Chains as a source: the numbers of paths along their bodies.
+
+Where facts have weights, a path counts the product of the weights of its facts. Within a budget, on very
+large graphs, every path counts 1.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Answers, Batch, Mask, Place, Rows, Source, Stage
+from rnnlogic.data.graph import WEIGHT_BITS, Graph
+from rnnlogic.features.base import Answers, Batch, Ids, Mask, Place, Rows, Source, Stage
 from rnnlogic.features.chains import kernels
 from rnnlogic.features.chains.sampling import kernels as sampled
 from rnnlogic.features.chains.scratch import zeros
@@ -23,6 +27,7 @@ class Chains(Source):
 
     stage = Stage.REACHES
     counts_paths = True
+    weighs_facts = True
 
     def owns(self, rules: RuleSet) -> Mask:
         """The chains."""
@@ -32,7 +37,8 @@ class Chains(Source):
         """The trie of the bodies."""
         steps = place.rules.steps(np.arange(len(place.rules)))
         trie = build_trie(steps)
-        return ReadyChains(place, trie, turning_steps(trie, place.graph), _count_dtype(place.graph, steps))
+        dtype = _count_dtype(place.graph, steps, place.budget is None)
+        return ReadyChains(place, trie, turning_steps(trie, place.graph), dtype, (steps >= 0).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +49,7 @@ class ReadyChains:
     trie: Trie
     may_turn: Mask  # [nodes] where a simple path could step straight back
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
+    length: Ids  # [bodies] steps of each
 
     def rows(self, batch: Batch, answers: Answers, most: int) -> Rows | None:
         """Numbers of paths; exact, or right on average where there is a budget."""
@@ -55,6 +62,10 @@ class ReadyChains:
             self._refuse_overflow(batch, most)
             dtype = np.dtype(np.int64)
         entity, count, ptr = self._count(batch, dtype, most)
+        if self.place.graph.weights is not None and len(ptr):
+            # One unit for each step
+            steps = np.repeat(self.length[self.trie.body], np.diff(ptr[:: len(batch.heads)]))
+            count = np.ldexp(count.astype(np.float64), -WEIGHT_BITS * steps)
         return Rows(places, ptr, entity, count) if len(ptr) else None
 
     def _count_within(
@@ -74,7 +85,7 @@ class ReadyChains:
         graph = self.place.graph
         queries = batch.heads, batch.hidden, batch.relation, self.place.inverse
         with zeros("sums", graph.num_entities, dtype) as sums:
-            how = most, *self._rules_of_paths()
+            how = most, *self._rules_of_paths(), graph.weights
             return kernels.ground_counts(graph.arrays, self.trie, *queries, sums, *how)
 
     def _rules_of_paths(self) -> tuple[bool, Mask]:
@@ -94,8 +105,12 @@ class ReadyChains:
                 )
 
 
-def _count_dtype(graph: Graph, steps: NDArray[np.int32]) -> np.dtype[Any]:
-    largest = _count_bounds(graph, steps).max(initial=0)
+def _count_dtype(graph: Graph, steps: NDArray[np.int32], is_exact: bool) -> np.dtype[Any]:
+    bounds = _count_bounds(graph, steps)
+    if graph.weights is not None and is_exact:
+        units = np.ldexp(bounds, WEIGHT_BITS * (steps >= 0).sum(axis=1))
+        return np.dtype(np.int64 if units.max(initial=0) < 1 << 62 else np.float64)
+    largest = bounds.max(initial=0)
     return np.dtype(np.int32 if largest < 1 << 31 else np.int64 if largest < 1 << 62 else np.float64)
 
 

@@ -13,7 +13,8 @@ from rnnlogic.fit.compact.types import Columns, Floats, Ids, Imitation
 
 REASONS = 3  # of a relation: tried 1, 3 and 6
 LEAST_WORTH = 0.5  # mean score that a reason gives to answers: below it, rules that imitate sums do more
-Rows = tuple[NDArray[np.int32], Ids]  # candidate [n] and rule [n] that reaches it
+# Candidate [n], rule [n] that reaches it, its value [n]
+Rows = tuple[NDArray[np.int32], Ids, NDArray[np.float32]]
 
 
 def rows_of(columns: Columns, active: Ids) -> Rows:
@@ -22,7 +23,7 @@ def rows_of(columns: Columns, active: Ids) -> Rows:
     sizes = columns.ptr[active + 1] - first
     starts = np.cumsum(sizes) - sizes
     place = np.arange(int(sizes.sum())) + np.repeat(first - starts, sizes)
-    return columns.candidate[place], np.repeat(active, sizes)
+    return columns.candidate[place], np.repeat(active, sizes), columns.value[place]
 
 
 def reasons(fold: Fold, problem: Imitation, allowed: Ids, weight: float) -> Ids:
@@ -40,9 +41,9 @@ def reasons(fold: Fold, problem: Imitation, allowed: Ids, weight: float) -> Ids:
 
 def deciding(fold: Fold, rows: Rows, size: int) -> tuple[Ids, NDArray[np.int32]]:
     """The rules that decide the value of candidates [size], each with its candidate."""
-    candidate, rule = rows
-    value = fold.values(candidate, rule, size)
-    own = fold.aggregate.decide(fold.strength[rule], value[candidate])
+    candidate, rule, values = rows
+    value = fold.values(candidate, rule, size, values)
+    own = fold.aggregate.decide(fold.strengths_at(rule, values), value[candidate])
     return rule[own], candidate[own]
 
 
@@ -52,10 +53,10 @@ def with_aggregates(
     """A model fitted again together with aggregates; what gets no weight goes, but for `staying`."""
     active, everything = model.active, np.arange(len(model.active))
     small = of_columns(problem, active)
-    candidate, rule = rows_of(small.columns, everything)
+    candidate, rule, value = rows_of(small.columns, everything)
     columns = small.columns
     for fold in folds:
-        values = fold.values(candidate, active[rule], len(small.target))
+        values = fold.values(candidate, active[rule], len(small.target), value)
         reached = np.flatnonzero(values)
         columns = Columns(
             np.append(columns.ptr, columns.ptr[-1] + len(reached)),
@@ -69,7 +70,7 @@ def with_aggregates(
     kept = (weights != 0) | np.isin(both, fit.pinned) | np.isin(both, staying)
     for fold, is_kept in zip(folds, kept[len(active) :].tolist(), strict=True):
         if is_kept:  # a rule without a weight of its own may be the one that decides
-            needed = deciding(fold, (candidate, active[rule]), len(small.target))[0]
+            needed = deciding(fold, (candidate, active[rule], value), len(small.target))[0]
             kept[: len(active)] |= np.isin(active, needed)
     order = np.argsort(both[kept])
     return Sparse(both[kept][order], weights[kept][order])
@@ -80,9 +81,9 @@ def add_aggregates(folds: Sequence[Fold], columns: Columns, model: Sparse, score
     is_other = ~np.isin(model.active, [fold.place for fold in folds])
     others = Sparse(model.active[is_other], model.weights[is_other])
     if not is_other.all():
-        candidate, rule = rows_of(columns, others.active)
+        candidate, rule, value = rows_of(columns, others.active)
         weight = dict(zip(model.active.tolist(), model.weights.tolist(), strict=True))
         for fold in folds:
             if fold.place in weight:
-                scores += weight[fold.place] * fold.values(candidate, rule, len(scores))
+                scores += weight[fold.place] * fold.values(candidate, rule, len(scores), value)
     return others

@@ -104,7 +104,7 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     teacher, grounder, chains = shared
     settings = teacher.settings
     ids = teacher.rules.by_head(relation)
-    is_pinned, folds = teacher.pinned[ids], folds_of(teacher.rules, ids)
+    is_pinned, folds = teacher.pinned[ids], folds_of(teacher.rules, ids, teacher.paths_as)
     aggregates = [fold.place for fold in folds]
     if not len(ids) or not len(teacher.graph.edges(relation)[0]):
         return judged(teacher, grounder, relation, only_pinned(teacher, ids[is_pinned]))

@@ -138,6 +138,8 @@ def reach_hashes(
 def _counts(found: Candidates, teacher: Teacher) -> Ids:
     """Walks [n], as far as the feature tells them apart."""
     is_binary, count = teacher.values.feature == "binary", found.count
+    if teacher.graph.weights is not None:  # numbers of paths are fractions, too
+        return (count * 2.0**24).astype(np.int64) | np.where(found.counts_paths[found.rule], 0, VALUE)
     if count.dtype.kind == "f":  # with values of features, which are fractions
         paths = np.ones(len(count)) if is_binary else count
         fractions = (count * 2.0**20).astype(np.int64) | VALUE

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.types import Queries
+from rnnlogic.base.types import Feature, Queries
 from rnnlogic.data.graph import Graph
 from rnnlogic.fit.compact.settings import CompactSettings
 from rnnlogic.predictors.loglinear.signs import Signs
@@ -36,6 +36,11 @@ class Teacher(NamedTuple):
     settings: CompactSettings
     seed: int
     rest: Rest | None = None  # what the score of every entity has besides the sum over rules
+
+    @property
+    def paths_as(self) -> Feature | None:
+        """How values of rules tell what their paths are worth; None where facts have no weights."""
+        return None if self.graph.weights is None else self.values.feature
 
 
 class Columns(NamedTuple):

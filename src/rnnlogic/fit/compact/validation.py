@@ -47,7 +47,7 @@ def judged(
     judge = _Judge(teacher, relation, grounded, query, asked[:, 2])
     everything = np.ones(len(grounded.entity), bool)
     reaching = np.isin(columns, ids[used]) & teacher.rules.make_candidates[columns]
-    folds = folds_of(teacher.rules, columns)
+    folds = folds_of(teacher.rules, columns, teacher.paths_as)
     scored = [_scored(grounded, columns, model, reaching, folds) for model in models]
     full, *reciprocal = judge.reciprocal_ranks(
         [(grounded.score, everything), *scored, (grounded.rest, ~everything)]

@@ -247,7 +247,8 @@ def _parts(
     for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), own):
         answers = queries[grounding.queries, 2]
         found = grounding.candidates(answers if reached_only else None)
-        yield found.labelled(grounder.graph, answers, leave_out).valued(values.examples(found))
+        labelled = found.labelled(grounder.graph, answers, leave_out).valued(values.examples(found))
+        yield labelled.weighed(grounder.graph, answers)
         results += len(grounding)
         if results >= most_results:
             break
@@ -290,6 +291,7 @@ def _held(found: Candidates, multiplicity: NDArray[np.float32], column: NDArray[
         found,
         queries=found.queries[kept],
         heads=found.heads[kept],
+        importance=None if found.importance is None else found.importance[kept],
         query_ptr=np.append(0, np.cumsum(sizes[kept])),
         entity=found.entity[held],
         candidate_ptr=ptr,
@@ -340,13 +342,13 @@ def fit_weights(
     objective = partial(_objective, found, settings.weight_decay)
     solution = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options=limits)
     weights: Weights = solution.x
-    loss, _ = loss_and_gradient(found.examples, found.multiplicity, weights)
+    loss, _ = loss_and_gradient(found.examples, found.multiplicity, weights, found.importance)
     return weights, loss / max(1, int((found.label == ANSWER).sum()))
 
 
 def _objective(found: Candidates, decay: float, weights: Weights) -> tuple[float, Weights]:
     check_time()
-    loss, gradient = loss_and_gradient(found.examples, found.multiplicity, weights)
+    loss, gradient = loss_and_gradient(found.examples, found.multiplicity, weights, found.importance)
     return loss + decay / 2 * float(weights @ weights), gradient + decay * weights
 
 

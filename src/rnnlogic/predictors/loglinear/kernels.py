@@ -20,10 +20,12 @@ def loss_and_gradient(
     examples: Examples,
     multiplicity: NDArray[np.float32],
     weights: NDArray[np.float64],
+    importance: Any = None,
 ) -> tuple[float, NDArray[np.float64]]:
     """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate.
 
-    A candidate counts as multiplicity [c] many in the softmax; as one if that is empty.
+    A candidate counts as multiplicity [c] many in the softmax; as one if that is empty. A query counts by its
+    importance [q], if that is given.
     """
     query_ptr, candidate_ptr, rule, value, _ = examples
     gradient, loss = np.zeros(len(weights)), 0.0
@@ -33,11 +35,16 @@ def loss_and_gradient(
         answer = _softmax(examples, q, multiplicity, weights, probability)
         if answer < 0:
             continue
-        loss -= np.log(max(probability[answer - first], 1e-300))
+        if importance is None:
+            loss -= np.log(max(probability[answer - first], 1e-300))
+        else:
+            loss -= importance[q] * np.log(max(probability[answer - first], 1e-300))
         end = candidate_ptr[first]
         for c in range(first, last):
             begin, end = end, candidate_ptr[c + 1]
             upstream = probability[c - first] - (c == answer)
+            if importance is not None:
+                upstream *= importance[q]
             if upstream != 0.0:
                 for i in range(np.uint64(begin), np.uint64(end)):
                     gradient[np.uint32(rule[i])] += upstream * value[i]

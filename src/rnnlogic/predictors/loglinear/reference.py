@@ -25,10 +25,12 @@ def loss_and_gradient(
     examples: Examples,
     multiplicity: NDArray[np.float32],
     weights: Floats,
+    importance: Floats | None = None,
 ) -> tuple[float, Floats]:
     """Sum over queries of -log p(answer) and its gradient; without queries whose answer is no candidate.
 
-    A candidate counts as multiplicity [c] many in the softmax; as one if that is empty.
+    A candidate counts as multiplicity [c] many in the softmax; as one if that is empty. A query counts by its
+    importance [q], if that is given.
     """
     loss, gradient = 0.0, np.zeros(len(weights))
     for q in range(len(examples.query_ptr) - 1):
@@ -36,10 +38,11 @@ def loss_and_gradient(
         answers = [c for c in probability if examples.label[c] == ANSWER]
         if not answers:
             continue
-        loss -= math.log(probability[answers[0]])
+        worth = 1.0 if importance is None else float(importance[q])
+        loss -= worth * math.log(probability[answers[0]])
         for c, p in probability.items():
             for k, feature in candidate_features(examples, c):
-                gradient[k] += (p - (examples.label[c] == ANSWER)) * feature
+                gradient[k] += worth * (p - (examples.label[c] == ANSWER)) * feature
     return loss, gradient
 
 

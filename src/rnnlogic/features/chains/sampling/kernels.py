@@ -173,12 +173,13 @@ def ground_within(
                     head = heads[q] if is_simple else -1
                     if may_turn[node] and is_whole[depth, q]:
                         if depth > 3 and turns[depth - 1]:
-                            give_back(
-                                graph, path, turns, depth, head, stack, stack_count, span, q, sums, counts
-                            )
+                            reached = stack, stack_count, span, q, sums, counts
+                            give_back(graph, None, path, turns, depth, head, *reached)
                         before = span[depth - 2, q], span[depth - 2, q + 1]
                         there_and_back = node, path[depth - 1], step
-                        take_back(graph, *there_and_back, head, stack, stack_count, *before, sums, memory)
+                        take_back(
+                            graph, None, *there_and_back, head, stack, stack_count, *before, sums, memory
+                        )
                     place, is_cut = _keep_results(stack, stack_count, place, end, head, *within)
                     is_whole[depth, q] = is_whole[depth, q] and is_cut == 0
                     cuts[0] += 1
