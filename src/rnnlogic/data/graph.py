@@ -42,6 +42,7 @@ class Graph:
     num_relations: int  # R, without inverses
     arrays: GraphArrays
     path_kind: PathKind = "simple"
+    values: NDArray[np.float64] | None = None  # [attributes, entities] numbers and dates; nan: none
 
     shared_once: ClassVar[bool] = True  # workers of a cluster keep a graph from one call to the next
 
@@ -103,6 +104,10 @@ class Graph:
     def counting(self, path_kind: PathKind) -> Graph:
         """The same facts, with another choice of the walks that count as paths."""
         return self if path_kind == self.path_kind else replace(self, path_kind=path_kind)
+
+    def valued(self, values: NDArray[np.float64] | None) -> Graph:
+        """The same facts with the numbers and dates of entities."""
+        return replace(self, values=values)
 
     def inverse(self, relation: int) -> int:
         """The id of the inverse relation."""
