@@ -17,7 +17,7 @@ FEW = {
     "em": {"rounds": 1},
     "generator": {"pretrain_steps": 20, "tune_steps": 10},
     "evidence": {"negative_evidence": "learned", "constants": True, "prior": True, "surest": True},
-    "choice": {"decays": [[10.0, 1.0]]},
+    "choice": {"decays": [[10.0, 1.0, 1.0]]},
 }
 
 

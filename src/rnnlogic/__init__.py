@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rnnlogic.features.ground import Grounder
     from rnnlogic.model import RNNLogic
     from rnnlogic.predictors.loglinear.predictor import RuleScorer
+    from rnnlogic.rules.conditions import Condition
     from rnnlogic.rules.formats import read_rules, write_rules
     from rnnlogic.rules.parse import parse_rule
     from rnnlogic.rules.rule import Chain, Constant, Feature, Rule, format_rule
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Chain",
+    "Condition",
     "Constant",
     "Dataset",
     "Feature",
@@ -66,6 +68,7 @@ _MODULES = {
     "model": ("RNNLogic",),
     "rules.formats": ("read_rules", "write_rules"),
     "rules.parse": ("parse_rule",),
+    "rules.conditions": ("Condition",),
     "rules.rule": ("Chain", "Constant", "Feature", "Rule", "format_rule"),
     "rules.ruleset": ("RuleSet",),
 }

@@ -445,7 +445,9 @@ class RNNLogic(Arguments):
         Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
         match and how many rules were dropped for it.
         """
-        dataset = labelled_like(load_dataset(graph), self.dataset.vocab).counting(self.config.path_kind)
+        if not isinstance(graph, Dataset):
+            graph = load_dataset(graph, attributes=[one.name for one in self.dataset.vocab.attributes])
+        dataset = labelled_like(graph, self.dataset.vocab).counting(self.config.path_kind)
         learned, report = transfer(self.learned, self.dataset.vocab, dataset)
         moved = RNNLogic(self.config)._take(dataset, self.config, learned)
         moved.transfer = report

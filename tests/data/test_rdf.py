@@ -63,14 +63,18 @@ def test_literals_are_counted_and_labels_kept(tmp_path):
     path = tmp_path / "g.ttl"
     path.write_text(PREFIX + TURTLE, encoding="utf-8")
     dataset = load_dataset(path)
-    assert dataset.report.literals == 2
-    assert "2 fact(s) with a literal as object skipped" in dataset.report.lines()
+    assert dataset.report.literals == 1
+    assert "1 fact(s) with a literal as object skipped" in dataset.report.lines()
+    assert [one.name for one in dataset.vocab.attributes] == ["http://x.org/age"]
     assert dataset.vocab.entity_labels == {
         "http://x.org/ann": "Ann",
         "http://x.org/bob": "Bob",
         "http://x.org/cy": "x:cy",  # no rdfs:label, so the file's prefix
     }
-    assert dataset.vocab.relation_labels == {"http://x.org/knows": "knows someone"}
+    assert dataset.vocab.relation_labels == {
+        "http://x.org/knows": "knows someone",
+        "http://x.org/age": "x:age",
+    }
     assert dataset.vocab.entity_id("Ann") == dataset.vocab.entity_id("http://x.org/ann")
 
 

@@ -106,7 +106,7 @@ def test_explanations_with_evidence_sum_to_the_score(fitted):
     )
 
 
-GRID = ["choice.decays=[[10.0,0.01],[100.0,0.01],[10.0,1.0]]", "choice.facts=20"]
+GRID = ["choice.decays=[[10.0,0.01,1.0],[100.0,0.01,1.0],[10.0,1.0,1.0]]", "choice.facts=20"]
 
 
 def test_regularisation_is_chosen_and_all_features_stay(tmp_path):
@@ -145,7 +145,7 @@ def test_without_time_to_choose_the_settings_stay_and_so_do_all_features(fitted)
     cuts = []
     task = task_of(fitted[0], fitted[0].dataset, Budget(0.0, lambda *cut: cuts.append(cut)))
     chosen, figures = regularised(task, predictor_class("rnnlogic"))
-    assert chosen == {"weight_decay": 100.0, "evidence_decay": 1.0}
+    assert chosen == {"weight_decay": 100.0, "evidence_decay": 1.0, "length_decay": 1.0}
     assert not figures
     assert [stage for stage, _ in cuts] == ["choice"]
 

@@ -53,7 +53,8 @@ def run_sparql(program, facts, vocab):
 
 def run_cypher(program, facts, vocab):
     connection = ladybug.Connection(ladybug.Database(":memory:"), num_threads=1)
-    connection.execute("CREATE NODE TABLE Entity(name STRING, PRIMARY KEY(name))")
+    own = "".join(f"{cypher_name(one.name)} DOUBLE, " for one in vocab.attributes)
+    connection.execute(f"CREATE NODE TABLE Entity(name STRING, {own}PRIMARY KEY(name))")
     for relation in vocab.relations:
         connection.execute(f"CREATE REL TABLE {cypher_name(relation)}(FROM Entity TO Entity)")
     connection.execute(facts)

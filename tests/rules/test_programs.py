@@ -41,6 +41,7 @@ from tests.helpers.engines import (
     unquoted,
 )
 from tests.helpers.names import NAMES
+from tests.helpers.people import people
 
 ENGINES = {
     "sql": run_sql,
@@ -72,7 +73,7 @@ def expected(graph, rules, vocab):
 
 def run(language, graph, rules, vocab):
     table = RuleTable(rules, {"weight": [0.5] * len(rules)})
-    facts = FACTS[language](graph.triples(), vocab)
+    facts = FACTS[language](graph.triples(), vocab, graph.values)
     return ENGINES[language](PROGRAMS[language](table, vocab, graph.path_kind), facts, vocab)
 
 
@@ -345,3 +346,68 @@ def test_shacl_rules_of_names_that_hurt():
     store = rdf_store(FACTS["shacl"](graph.triples(), vocab))
     found = applied_once(PROGRAMS["shacl"](RuleTable(rules, {"weight": [1.0] * n}), vocab, "simple"), store)
     assert len(found) == n
+
+
+CONDITIONS = """
+risk(X,high) <- age(X) >= 60
+risk(X,high) <- 30 < age(X) <= 60
+risk^-1(high,Y) <- age(Y) < 45
+risk(p1,Y) <- born(Y) >= 1990-01-01
+elder(X,Y) <- born(X) < born(Y)
+elder^-1(X,Y) <- |age(X) - age(Y)| <= 3
+elder(X,Y) <- age(Y) - age(X) > 7
+"""
+
+
+@pytest.fixture(scope="module")
+def numbered_people():
+    dataset = load_dataset(people(30), ratios=(1, 0, 0), numeric=["age", "born"])
+    return dataset, RuleSet.from_text(CONDITIONS, dataset.vocab)
+
+
+@pytest.mark.parametrize("language", [name for name in ENGINES if name != "prolog"])
+def test_engines_check_conditions(language, numbered_people):
+    dataset, rules = numbered_people
+    graph = dataset.graph("train")
+    found = run(language, graph, rules, dataset.vocab)
+    assert found == expected(graph, rules, dataset.vocab)
+    assert len({key[0] for key in found}) == len(rules)
+
+
+def test_conditions_in_prolog(numbered_people):
+    dataset, rules = numbered_people
+    table = RuleTable(rules, {})
+    lines = PROGRAMS["prolog"](table, dataset.vocab, "simple").splitlines()
+    assert "rule(1, X, risk, high) :- value(X, age, V0), V0 >= 60.0." in lines
+    assert (
+        "rule(6, Y, elder, X) :- value(X, age, V0), value(Y, age, V1), X \\== Y, "
+        "V1 - V0 >= -3.0, V1 - V0 =< 3.0." in lines
+    )
+    facts = FACTS["prolog"](dataset.train, dataset.vocab, dataset.values)
+    age = dataset.values[0, dataset.vocab.entity_id("p1")]
+    assert f"value(p1, age, {age})." in facts.splitlines()
+
+
+def test_rankings_with_conditions(numbered_people):
+    dataset, rules = numbered_people
+    vocab, graph = dataset.vocab, dataset.graph("train")
+    table = RuleTable(rules, {"weight": np.linspace(0.5, 2, len(rules)).tolist()})
+    scorer = RuleScorer(rules, np.linspace(0.5, 2, len(rules)))
+    query = RANKINGS["sql-ranking"](table, vocab, vocab.relation_id("elder"), "log1p", vocab.entity_id("p3"))
+    connection = duckdb.connect(config={"threads": 1})
+    connection.execute(FACTS["sql"](graph.triples(), vocab, graph.values))
+    found = {answer: score for _, answer, score in connection.execute(query).fetchall()}
+    (scored,) = scorer.scored(graph, [vocab.entity_id("p3")], vocab.relation_id("elder"))
+    names = [vocab.entities[entity] for entity in scored.entity]
+    assert found == pytest.approx(dict(zip(names, scored.values.tolist(), strict=True)))
+
+
+def test_what_an_engine_cannot_check_is_refused(numbered_people):
+    vocab = numbered_people[0].vocab
+    for language, text, problem in (
+        ("datalog", "risk(X,high) <- age(X) >= 60.5", "whole numbers"),
+        ("sparql", "elder(X,Y) <- |born(X) - born(Y)| <= 30", "no differences of dates"),
+        ("shacl", "risk(X,high) <- age(X) >= 60", "not written as SHACL rules"),
+    ):
+        with pytest.raises(RuleError, match=problem):
+            PROGRAMS[language](RuleTable(RuleSet.from_text(text, vocab), {}), vocab, "simple")

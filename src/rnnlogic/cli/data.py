@@ -90,11 +90,13 @@ def info(
 
 
 def _summary(dataset: Dataset) -> dict[str, Any]:
+    attributes = dataset.vocab.attributes
     return {
         "name": dataset.name,
         "source": dataset.source,
         "entities": dataset.vocab.num_entities,
         "relations": dataset.vocab.num_relations,
+        **({"attributes": ", ".join(one.name for one in attributes)} if attributes else {}),
         **{split: len(dataset.facts(split)) for split in SPLITS},
     }
 

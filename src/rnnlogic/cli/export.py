@@ -161,12 +161,14 @@ def _expressible(table: RuleTable, target: Target) -> RuleTable:
     Only our own formats hold named evidence, and all but id files rules with constants.
     """
     kinds = {"are features (such as [linked])": table.rules.are_features}
+    if target in (Target.ids, Target.anyburl, Target.shacl):
+        kinds["are conditions on numbers or dates"] = table.rules.are_conditions
     if target == Target.ids:
         kinds["have constants"] = table.rules.have_constants
     for kind, are_lost in kinds.items():
         if are_lost.any():
             echo(
-                f"note: {are_lost.sum():,} rules {kind} and are left out: only text and jsonl can hold them; "
+                f"note: {are_lost.sum():,} rules {kind} and are left out: text and jsonl can hold them; "
                 "without them answers may rank differently",
                 err=True,
             )
@@ -245,7 +247,9 @@ def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
 def _facts_text(path: Path | None, target: Target, dataset: Dataset) -> dict[Path, str]:
     from rnnlogic.rules.programs import facts_for
 
-    return {} if path is None else {path: facts_for(target.value)(dataset.train, dataset.vocab)}
+    return (
+        {} if path is None else {path: facts_for(target.value)(dataset.train, dataset.vocab, dataset.values)}
+    )
 
 
 def _write_texts(texts: dict[Path, str]) -> None:

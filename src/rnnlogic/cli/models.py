@@ -25,7 +25,8 @@ def load_model(run: Path, basis: Basis = PLAIN_BASIS, changes: Changes = NO_CHAN
     for line in model.decisions.notes:
         print_note(line)
     if basis.graph is not None:
-        preliminary, model = model.preliminary, model.on(load_named(basis.graph))
+        known = [one.name for one in model.dataset.vocab.attributes]
+        preliminary, model = model.preliminary, model.on(load_named(basis.graph, attributes=known))
         model.preliminary = preliminary
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:

@@ -185,6 +185,13 @@ class Reading:
     keep_null_words: Annotated[
         bool, typer.Option("--keep-null-words", help="Take NULL, N/A, nan, - and unknown for names.")
     ] = False
+    numeric: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RELATION|off",
+            help="Relations whose tails are numbers or dates, repeatable; off: none. Default: found.",
+        ),
+    ] = None
 
 
 NO_READING = Reading()
@@ -273,14 +280,18 @@ def load_named(
     ratios: Sequence[float] | None = None,
     ids: bool = False,
     templates: Path | None = None,
+    attributes: Sequence[str] = (),
 ) -> Dataset:
-    """Load a dataset as the options say; the caller prints the lines of its report, doubts included."""
+    """Load a dataset as the options say; the caller prints the lines of its report, doubts included.
+
+    `attributes` are those of the graph that a model comes from.
+    """
     import warnings
 
     from rnnlogic.data.dataset import DataWarning, load_dataset
     from rnnlogic.data.templates import templated
 
-    told = {one.name: getattr(reading, one.name) for one in fields(reading)}
+    told = {one.name: getattr(reading, one.name) for one in fields(reading)} | {"attributes": attributes}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # the report says the same
         dataset = load_dataset(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.errors import DataError, UnknownNameError
 from rnnlogic.base.types import PathKind
 from rnnlogic.data.annotations import Annotations
+from rnnlogic.data.attributes import Values, attributes_of
 from rnnlogic.data.cleaning import (
     CleaningReport,
     Inverses,
@@ -25,6 +26,7 @@ from rnnlogic.data.doubts import doubts_of
 from rnnlogic.data.filters import filtered, unused
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.labels import Labels, add_labels
+from rnnlogic.data.named import is_name
 from rnnlogic.data.options import NO_OPTIONS, Reading, ReadOptions, read_options
 from rnnlogic.data.raw import UNSPLIT, Names, RawFacts
 from rnnlogic.data.rdf import prefixed
@@ -59,13 +61,15 @@ class Dataset:
     accepted: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))  # in a review, [n, 3]
     rejected: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))
     annotations: Annotations | None = None  # weights and sources of facts, if there are any
+    values: Values | None = None  # [attributes, entities] numbers and dates, if there are any
     path_kind: PathKind = "simple"  # which walks of its graphs count as paths of rules
     _graphs: dict[str, Graph] = field(default_factory=dict, init=False, repr=False)
     _kept: dict[str, KeptGraph] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        for facts in (self.train, self.valid, self.test, self.accepted, self.rejected):
-            facts.setflags(write=False)
+        for facts in (self.train, self.valid, self.test, self.accepted, self.rejected, self.values):
+            if facts is not None:
+                facts.setflags(write=False)
 
     def __repr__(self) -> str:
         sizes = f"{self.vocab.num_entities:,} entities, {self.vocab.num_relations:,} relations"
@@ -140,7 +144,7 @@ class Dataset:
         if evidence not in self._graphs:
             kept = self._kept[evidence](self, evidence) if evidence in self._kept else None
             built = self._built(evidence) if kept is None else kept
-            self._graphs[evidence] = self.weighed(built.counting(self.path_kind))
+            self._graphs[evidence] = self.weighed(built.valued(self.values).counting(self.path_kind))
         return self._graphs[evidence]
 
     def weighed(self, graph: Graph) -> Graph:
@@ -188,7 +192,9 @@ def load_dataset(
     `weight` and `source` name columns that give each fact a weight above 0 and at most 1 (`"score/1000"`
     divides) and its sources; `min_weight` and `without_source` leave facts out. Rows with an empty cell are
     an error, unless `skip_incomplete`; facts with NULL, N/A, nan, - or unknown as a name are skipped, unless
-    `keep_null_words`. `progress` is called with a line now and then while a large file is read.
+    `keep_null_words`. Relations whose tails are plainly numbers or dates become attributes; `numeric` names
+    these relations instead, or is "off"; `attributes` are those of another graph to read these data like.
+    `progress` is called with a line now and then while a large file is read.
 
     Facts without a split are split at random by `ratios` (train, valid, test) and `seed`; train mentions
     every entity and relation. Names get ids in sorted order, unless the folder has entities.dict and
@@ -205,7 +211,8 @@ def load_dataset(
     own_name, raw = read_source(x, options, keep_split=ratios is None)
     if labels is not None:
         add_labels(raw, labels)
-    dataset = _assemble(raw, options, Split(name or own_name, ratios, seed))
+    split = Split(name or own_name, ratios, seed)
+    dataset = _assemble(raw, options, split, isinstance(x, str) and is_name(x))
     if templates is not None:
         dataset = dataset.with_vocab(templated(dataset.vocab, templates).vocab)
     for doubt in dataset.report.doubts:
@@ -221,14 +228,16 @@ class Split(NamedTuple):
     seed: int
 
 
-def _assemble(raw: RawFacts, options: ReadOptions, split: Split) -> Dataset:
+def _assemble(raw: RawFacts, options: ReadOptions, split: Split, is_named: bool) -> Dataset:
     inverses = Inverses(raw.relations)
     rows = sum(map(len, raw.splits.values()))
     annotations, counts = filtered(raw, options, inverses)
+    found = attributes_of(raw, options, is_named)
     splits, folded = fold_inverses(raw.splits, inverses, len(raw.entities))
     gone: tuple[frozenset[str], frozenset[str]] = (frozenset(), inverses.names)
     if sum(map(len, raw.splits.values())) < rows:
-        ends = unused(raw.entities, [facts[:, [0, 2]] for facts in splits.values()])
+        known = [] if found is None else [found.entity]  # nothing else may be known of an entity
+        ends = unused(raw.entities, [*(facts[:, [0, 2]] for facts in splits.values()), *known])
         gone = (ends, inverses.names | unused(raw.relations, [facts[:, 1] for facts in splits.values()]))
     entities, entity_ids = _final_names(raw.entities, gone[0])
     relations, relation_ids = _final_names(raw.relations, gone[1])
@@ -255,8 +264,15 @@ def _assemble(raw: RawFacts, options: ReadOptions, split: Split) -> Dataset:
     )
     entity_labels = prefixed(entities, raw.prefixes) | _used(raw.entity_labels, entities)
     relation_labels = prefixed(relations, raw.prefixes) | _used(raw.relation_labels, relations)
-    vocab = Vocab(entities, relations, entity_labels, relation_labels)
+    if found is not None:
+        relation_labels |= _used(
+            raw.relation_labels | prefixed(found.names, raw.prefixes), tuple(found.names)
+        )
+    attributes = () if found is None else found.attributes
+    vocab = Vocab(entities, relations, entity_labels, relation_labels, attributes=attributes)
     dataset = Dataset(split.name, vocab, splits["train"], splits["valid"], splits["test"], report, source)
+    if found is not None:
+        dataset = replace(dataset, values=found.values(entity_ids, len(entities)))
     if annotations is None:
         return dataset
     return replace(dataset, annotations=annotations.renumbered(entity_ids, relation_ids))

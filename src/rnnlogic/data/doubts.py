@@ -37,7 +37,7 @@ def doubts_of(raw: RawFacts, entities: Sequence[str], relations: Sequence[str]) 
     reasons = [*raw.tally.doubts, *_shape(raw, facts)]
     if reasons:
         yield f"please check: {'; '.join(reasons)}. We read it so that {_samples(raw, facts)}; {REMEDY}"
-    yield from _suspicious_names(raw)
+    yield from _suspicious_names(raw, frozenset(entities))
     if raw.tally.order != "certain":
         yield from _similar_names(entities, relations)
         yield from _lonely_relations(raw)
@@ -86,12 +86,12 @@ def _stands_alone(facts: Triples) -> bool:
     return not ((others[:, 1] == relation).any() or (ends == head).any() or (ends == tail).any())
 
 
-def _suspicious_names(raw: RawFacts) -> Iterator[str]:
+def _suspicious_names(raw: RawFacts, entities: frozenset[str]) -> Iterator[str]:
     for head, relation, tail in raw.tally.headers:
         if relation in raw.relations and head in raw.entities and tail in raw.entities:
             yield f"please check: the header {head}, {relation}, {tail} seems to occur again among the facts"
     if raw.tally.order != "certain":
-        whole = [name for name in raw.entities if name.endswith(".0") and name[:-2] in raw.entities]
+        whole = [name for name in raw.entities if name.endswith(".0") and {name, name[:-2]} <= entities]
         if whole:
             pairs = [f"{name[:-2]} and {name}" for name in whole]
             yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,8 @@ SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation"), "te
 MORE_TRAIN = "facts"  # Neural-LP and DRUM keep most training facts in facts.txt, beside train.txt
 ENTITY_DICT, RELATION_DICT = "entities.dict", "relations.dict"
 ENTITY_LABELS, RELATION_LABELS = "entity_labels.tsv", "relation_labels.tsv"
-EXTRAS = (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS)
+ATTRIBUTES = "attributes.tsv"  # entity, attribute, value: as `save_dataset` writes them
+EXTRAS = (ENTITY_DICT, RELATION_DICT, ENTITY_LABELS, RELATION_LABELS, ATTRIBUTES)
 PARQUET = ".parquet"
 EXCEL = (".xlsx", ".xlsm")
 SUFFIXES = (*TEXT_SUFFIXES, *RDF_SUFFIXES, *JSON_SUFFIXES, PARQUET)  # of files that can hold a split
@@ -112,6 +114,9 @@ def read_folder(folder: Folder, options: ReadOptions = NO_OPTIONS) -> RawFacts:
     for name, labels in ((ENTITY_LABELS, raw.entity_labels), (RELATION_LABELS, raw.relation_labels)):
         if (folder / name).is_file():
             labels |= read_labels(folder / name)
+    if (folder / ATTRIBUTES).is_file():
+        for block in read_text(folder / ATTRIBUTES, raw.tally, replace(options, columns=("1", "2", "3"))):
+            raw.beside += zip(*block.columns, strict=True)
     _note_ignored(raw, folder, [*(place.name for place in used), *EXTRAS])
     return raw
 

@@ -43,7 +43,7 @@ def filtered(raw: RawFacts, options: ReadOptions, inverses: Inverses) -> tuple[A
     if options.min_weight:
         kept = {split: found.weights_of(rows) >= options.min_weight for split, rows in facts.items()}
         counts["too_light"] = int((found.weights_of(found.facts) < options.min_weight).sum())
-        _keep(raw, kept)
+        raw.keep(kept)
         _require_some(raw)
     return found, counts
 
@@ -90,7 +90,7 @@ def _drop_null_words(raw: RawFacts) -> dict[str, int]:
             for word, hit in hits.items():
                 found[printable(word)] = found.get(printable(word), 0) + int(hit.sum())
             masks[split] = ~np.logical_or.reduce(list(hits.values()))
-        _keep(raw, masks)
+        raw.keep(masks)
     return {word: count for word, count in found.items() if count}
 
 
@@ -105,14 +105,8 @@ def _drop_sources(raw: RawFacts, options: ReadOptions, wanted: list[Sources]) ->
         raise DataError(f"no fact has the source {name!r}; sources are {some}", raw.source)
     stays = np.array([bool(left) or not one for left, one in zip(wanted, stated, strict=True)], bool)
     masks = {split: stays[cells] for split, cells in raw.cells.items()}
-    _keep(raw, masks)
+    raw.keep(masks)
     return int(sum((~mask).sum() for mask in masks.values()))
-
-
-def _keep(raw: RawFacts, masks: dict[str, NDArray[np.bool_]]) -> None:
-    for columns in raw.by_split:
-        for split in columns:
-            columns[split] = columns[split][masks[split]]
 
 
 def _repeats(facts: NDArray[np.int32], found: Annotations) -> int:

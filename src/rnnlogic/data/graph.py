@@ -49,6 +49,7 @@ class Graph:
     arrays: GraphArrays
     path_kind: PathKind = "simple"
     weights: EdgeWeights | None = None  # [2F] in units of 2^-WEIGHT_BITS; None: all are 1
+    values: NDArray[np.float64] | None = None  # [attributes, entities] numbers and dates; nan: none
 
     shared_once: ClassVar[bool] = True  # workers of a cluster keep a graph from one call to the next
 
@@ -156,7 +157,12 @@ class Graph:
             return self
         facts, units = self.triples(), self.weights[: len(self)]  # inverses come last
         kept = facts[units >= LIKELY]
-        return Graph.from_triples(kept, self.num_entities, self.num_relations).counting(self.path_kind)
+        likely = Graph.from_triples(kept, self.num_entities, self.num_relations)
+        return likely.valued(self.values).counting(self.path_kind)
+
+    def valued(self, values: NDArray[np.float64] | None) -> Graph:
+        """The same facts with the numbers and dates of entities."""
+        return replace(self, values=values)
 
     def inverse(self, relation: int) -> int:
         """The id of the inverse relation."""

@@ -10,6 +10,7 @@ from typing import TypedDict, cast
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.encodings import parse_encoding
 
+OFF = "off"  # in place of relations whose tails are numbers: read them as entities
 ROLES = ("head", "relation", "tail")
 # What separates columns, as people call it
 SEPARATORS = {"\t": "tab", ",": "comma", ";": "semicolon", "|": "bar", " ": "space"}
@@ -31,6 +32,8 @@ class Reading(TypedDict, total=False):
     without_source: str | Sequence[str] | None
     skip_incomplete: bool
     keep_null_words: bool
+    numeric: str | Sequence[str] | None
+    attributes: Sequence[str]
     progress: Callable[[str], None] | None
 
 
@@ -48,6 +51,8 @@ class ReadOptions:
     without_sources: frozenset[str] = frozenset()
     skip_incomplete: bool = False
     keep_null_words: bool = False
+    numeric: tuple[str, ...] | None = None  # relations that give attributes; None: those that plainly do
+    attributes: tuple[str, ...] = ()  # of another graph: read alike where these data have them
     progress: Callable[[str], None] | None = None  # takes a line now and then while a large file is read
 
 
@@ -79,6 +84,8 @@ def read_options(told: Reading) -> ReadOptions:
         without_sources=frozenset([without] if isinstance(without, str) else without),
         skip_incomplete=bool(told.get("skip_incomplete")),
         keep_null_words=bool(told.get("keep_null_words")),
+        numeric=parse_numeric(told.get("numeric")),
+        attributes=tuple(told.get("attributes") or ()),
         progress=told.get("progress"),
     )
 
@@ -100,6 +107,12 @@ def parse_columns(columns: ColumnChoice | None) -> tuple[str, ...] | None:
     if len(set(names)) != 3:
         raise DataError(f"columns {','.join(names)!r}: head, relation and tail need different columns")
     return names
+
+
+def parse_numeric(relations: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Relations that give attributes; `off`: none."""
+    names = (relations,) if isinstance(relations, str) else tuple(relations or ())
+    return () if names == (OFF,) else names or None
 
 
 def parse_sep(sep: str | None) -> str | None:

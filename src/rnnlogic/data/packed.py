@@ -15,6 +15,7 @@ from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.annotations import Annotations, of_splits
+from rnnlogic.data.attributes import Attribute, Values
 from rnnlogic.data.cleaning import CleaningReport
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset
 from rnnlogic.data.graph import Triples
@@ -34,6 +35,7 @@ FACT_ARRAYS: Declaration = {
     **{
         f"{split}_sources": Declared("int32", (f"{split}_facts",), least=0, optional=True) for split in SPLITS
     },
+    "values": Declared("float64", ("attributes", "entities"), finite=False, optional=True),
 }
 
 
@@ -50,6 +52,7 @@ class _Names:
     cleaning: CleaningReport
     templates: dict[str, tuple[str, str]] = field(default_factory=dict)  # older runs have none
     source_sets: tuple[tuple[str, ...], ...] = ()  # sources of facts, by the ids that the arrays have
+    attributes: tuple[Attribute, ...] = ()
 
 
 def facts_by_split(dataset: Dataset) -> dict[str, Triples]:
@@ -80,7 +83,14 @@ def pack_dataset(dataset: Dataset) -> tuple[dict[str, Any], Arrays]:
     beside, source_sets = annotation_arrays(dataset)
     if source_sets:
         names["source_sets"] = source_sets
-    return names, facts_by_split(dataset) | reviewed_facts(dataset) | beside
+    if vocab.attributes:
+        names["attributes"] = [list(one) for one in vocab.attributes]
+    return names, facts_by_split(dataset) | reviewed_facts(dataset) | beside | value_arrays(dataset)
+
+
+def value_arrays(dataset: Dataset) -> Arrays:
+    """Numbers and dates of entities, if there are any."""
+    return {} if dataset.values is None else {"values": dataset.values}
 
 
 def annotation_arrays(dataset: Dataset) -> tuple[Arrays, tuple[tuple[str, ...], ...]]:
@@ -113,9 +123,8 @@ def unpack_dataset(names: Mapping[str, Any], arrays: Arrays) -> Dataset:
     unknown = [key for key in names["cleaning"] if key not in known]
     if unknown:
         raise DataError(f"cleaning.{unknown[0]} is not known")
-    vocab = Vocab(
-        told.entities, told.relations, told.entity_labels, told.relation_labels, templates=told.templates
-    )
+    shown = told.entity_labels, told.relation_labels
+    vocab = Vocab(told.entities, told.relations, *shown, templates=told.templates, attributes=told.attributes)
     for kind, listed in (("entities", vocab.entities), ("relations", vocab.relations)):
         if not _ascend(listed) and len(set(listed)) < len(listed):
             raise DataError(f"{kind}: a name is given twice")
@@ -137,7 +146,19 @@ def unpack_dataset(names: Mapping[str, Any], arrays: Arrays) -> Dataset:
         accepted,
         rejected,
         annotations=notes,
+        values=_values(arrays, vocab),
     )
+
+
+def _values(arrays: Arrays, vocab: Vocab) -> Values | None:
+    """The numbers and dates of entities; infinite ones are refused."""
+    values = arrays.get("values")
+    shape = (len(vocab.attributes), vocab.num_entities)
+    if (values is None) == bool(vocab.attributes) or (values is not None and values.shape != shape):
+        raise DataError("attributes do not fit their values")
+    if values is not None and np.isinf(values).any():
+        raise DataError("a value of an attribute is infinite")
+    return values
 
 
 def _beside(splits: Mapping[str, Triples], arrays: Arrays, kind: str) -> dict[str, Any]:

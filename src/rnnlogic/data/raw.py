@@ -131,6 +131,8 @@ class RawFacts:
     relation_labels: dict[str, str] = field(default_factory=dict)
     prefixes: dict[str, str] = field(default_factory=dict)  # of RDF names: prefix -> namespace
     tally: Tally = field(default_factory=Tally)
+    beside: list[tuple[str, ...]] = field(default_factory=list)  # entity, attribute, value of a file of them
+    typed: set[str] = field(default_factory=set)  # relations whose literals RDF gives a number or a date
 
     weights: dict[str, Weights] = field(default_factory=dict)  # by split, beside its facts; if there are any
     cells: dict[str, NDArray[np.int32]] = field(default_factory=dict)  # the same of sources: ids of texts
@@ -153,6 +155,12 @@ class RawFacts:
             if split in columns:
                 part = columns.pop(split)
                 columns[into] = np.concatenate([columns[into], part]) if into in columns else part
+
+    def keep(self, masks: dict[str, NDArray[np.bool_]]) -> None:
+        """Drop the facts of each split where its mask is false, with what stands beside them."""
+        for columns in self.by_split:
+            for split in columns:
+                columns[split] = columns[split][masks[split]]
 
     def forget(self, split: str) -> None:
         """Drop a split."""

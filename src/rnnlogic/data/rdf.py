@@ -1,8 +1,8 @@
 """Reading RDF files (N-Triples, Turtle, RDF/XML) through pyoxigraph, the optional extra `rdf`.
 
 Names are full IRIs, so that exports are exact; blank nodes are entities too. People see the `rdfs:label`, or
-else the name with the file's own prefix (`kin:parent`). Other facts with a literal object are skipped and
-counted.
+else the name with the file's own prefix (`kin:parent`). Literals that are numbers or dates by their datatype
+give attributes (`attributes.py`); other facts with a literal object are skipped and counted.
 """
 
 from __future__ import annotations
@@ -15,11 +15,37 @@ from urllib.parse import quote
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.limits import beyond, limit
+from rnnlogic.data.attributes import read_value
 from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import Block, RawFacts, checked_blocks
 
 RDF_SUFFIXES = (".nt", ".ttl", ".rdf", ".xml", ".owl")
 LABEL = "http://www.w3.org/2000/01/rdf-schema#label"
+XSD = "http://www.w3.org/2001/XMLSchema#"
+NUMERIC_TYPES = frozenset(
+    XSD + name
+    for name in [
+        "integer",
+        "decimal",
+        "float",
+        "double",
+        "int",
+        "long",
+        "short",
+        "byte",
+        "nonNegativeInteger",
+        "positiveInteger",
+        "negativeInteger",
+        "nonPositiveInteger",
+        "unsignedInt",
+        "unsignedLong",
+        "unsignedShort",
+        "unsignedByte",
+        "gYear",
+        "date",
+        "dateTime",
+    ]
+)
 USUAL_PREFIXES = {"rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#"}  # Turtle writes `a` for rdf:type
 _RANDOM_ID = re.compile(r"[0-9a-f]{20,32}")  # what the parser gives nodes that have no label in the file
 _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")  # local names that Turtle writes without escapes
@@ -57,8 +83,20 @@ class Statements:
                 yield [self.name_of(subject), predicate.value, self.name_of(value)]
             elif predicate.value == LABEL and isinstance(value, pyoxigraph.Literal):
                 self._keep_label(self.name_of(subject), value)
+            elif self.is_value(value):
+                self.raw.typed.add(predicate.value)
+                yield [self.name_of(subject), predicate.value, value.value]
             else:
                 self.raw.tally.literals += 1
+
+    def is_value(self, literal: Any) -> bool:
+        """Whether a literal is a number, a date or a date-time, by its datatype; a bad one is noted."""
+        if getattr(literal, "datatype", None) is None or literal.datatype.value not in NUMERIC_TYPES:
+            return False
+        if read_value(literal.value) is not None:
+            return True
+        self.raw.tally.note(f"{literal} is skipped: no such value exists; correct it where it stands")
+        return False
 
     def name_of(self, node: Any) -> str:
         """The IRI, or the label of a blank node."""

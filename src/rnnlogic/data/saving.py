@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -10,8 +10,10 @@ import numpy as np
 
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
+from rnnlogic.data.attributes import Values, value_text
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.files import (
+    ATTRIBUTES,
     ENTITY_DICT,
     ENTITY_LABELS,
     EXTRAS,
@@ -22,10 +24,11 @@ from rnnlogic.data.files import (
 )
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.packed import facts_by_split
+from rnnlogic.data.vocab import Vocab
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:
-    """Write train.txt, valid.txt, test.txt, labels, and the .dict files unless ids follow from sorted names.
+    """Write train.txt, valid.txt, test.txt, labels, attributes, and .dict files unless ids follow from names.
 
     Facts with weights or sources go to train.tsv, valid.tsv and test.tsv, whose header names these columns.
     Every file appears whole or not at all. A folder that is not empty is refused. With `force` its files are
@@ -57,6 +60,8 @@ def _texts(dataset: Dataset) -> dict[str, list[str]]:
     texts = {
         f"{split}.{suffix}": _fact_lines(facts, dataset) for split, facts in facts_by_split(dataset).items()
     }
+    if dataset.values is not None:
+        texts[ATTRIBUTES] = list(_value_lines(dataset.values, vocab))
     if not _names_follow_from_facts(dataset):
         texts[ENTITY_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.entities)]
         texts[RELATION_DICT] = [f"{i}\t{name}" for i, name in enumerate(vocab.relations)]
@@ -83,6 +88,12 @@ def _fact_lines(facts: Triples, dataset: Dataset) -> list[str]:
         sources = ("|".join(notes.sources_of(fact)) for fact in facts.tolist())
         lines = [f"{line}\t{source}" for line, source in zip(lines, sources, strict=True)]
     return [header, *lines]
+
+
+def _value_lines(values: Values, vocab: Vocab) -> Iterator[str]:
+    for own, (name, kind) in zip(values, vocab.attributes, strict=True):
+        for entity in np.flatnonzero(~np.isnan(own)).tolist():
+            yield f"{vocab.entities[entity]}\t{name}\t{value_text(float(own[entity]), kind)}"
 
 
 def _label_lines(labels: Mapping[str, str]) -> list[str]:

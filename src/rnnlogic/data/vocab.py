@@ -14,6 +14,7 @@ from rnnlogic.data.spelling import folded
 
 if TYPE_CHECKING:
     from rnnlogic.data.annotations import FactNotes
+    from rnnlogic.data.attributes import Attribute
     from rnnlogic.data.types import EntityTypes
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
@@ -38,10 +39,11 @@ class Vocab:
     types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
     templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/templates
     notes: FactNotes | None = None  # what is shown beside facts, where anything is told about them
+    attributes: tuple[Attribute, ...] = ()  # numbers and dates of entities
 
     def __post_init__(self) -> None:
         labels = (self.entity_labels.values(), self.relation_labels.values())
-        for names in (self.entities, self.relations, *labels):
+        for names in (self.entities, self.relations, [one.name for one in self.attributes], *labels):
             _require_text(names)
 
     def __eq__(self, other: object) -> bool:
@@ -169,10 +171,29 @@ class Vocab:
             return found
         if name.endswith(INVERSE):
             found = self._find_relation(name.removesuffix(INVERSE))
+        if found is None and name.removesuffix(INVERSE) in self._attribute_ids:
+            raise RNNLogicError(
+                f"{name} holds numbers or dates, which are conditions of rules and are not predicted; to "
+                "take them for entities, load the data with --numeric off (numeric='off' in Python)"
+            )
         if found is None:
             near = nearest_spellings(name, self.relations)
             raise UnknownNameError("relation", name, near or self._labelled_relations)
         return found + self.num_relations
+
+    def attribute_id(self, name: str) -> int:
+        """Id of an attribute by name, or by a label that only it has."""
+        found = self._attribute_ids.get(name)
+        if found is None:
+            named = [i for i, one in enumerate(self.attributes) if self.attribute_label(i) == name]
+            if len(named) != 1:
+                raise UnknownNameError("attribute", name, [one.name for one in self.attributes])
+            return named[0]
+        return found
+
+    def attribute_label(self, attribute: int) -> str:
+        """Display name of an attribute."""
+        return self._shown(self.attributes[attribute].name, self.relation_labels)
 
     def _find_relation(self, name: str) -> int | None:
         found = self._relation_ids.get(name)
@@ -198,6 +219,10 @@ class Vocab:
             if place not in alike:
                 alike.append(place)
         return found
+
+    @cached_property
+    def _attribute_ids(self) -> dict[str, int]:
+        return {one.name: i for i, one in enumerate(self.attributes)}
 
     @cached_property
     def _relation_ids(self) -> dict[str, int]:

@@ -18,6 +18,7 @@ from rnnlogic.explain.scores import all_scores, as_fact, rank_of, without
 from rnnlogic.explain.walks import facts_of
 from rnnlogic.features.chains.paths import Fact, Path, paths
 from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Feature, Rule
 
 MOST_FACTS = 8
@@ -179,7 +180,7 @@ def supports_by_rule(
     values: Sequence[tuple[Rule, float]], vocab: Vocab, find: Callable[[Rule], Sequence[Path]]
 ) -> Iterator[Support]:
     """The paths of the strongest rules for an answer, or against it if there are no others."""
-    chains = [(rule, value) for rule, value in values if not isinstance(rule, Feature)]
+    chains = [(rule, value) for rule, value in values if not isinstance(rule, Feature | Condition)]
     strong = [(rule, value) for rule, value in chains if value > 0] or chains
     for rule, value in strong[:RULES]:
         yield Support(abs(value), tuple(frozenset(facts_of(path, vocab)) for path in find(rule)[:PATHS]))

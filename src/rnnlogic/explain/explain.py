@@ -131,7 +131,7 @@ def _explain(basis: Basis, question: Question) -> Explanation:
 
     def dependence(told: Explanation) -> Dependence | None:
         without_it = asked_without_itself(graph, vocab, basis.scorer, question, others)
-        first = [reason.path for reason in told.reasons[:1] if reason.path is not None]
+        first = [one.path for one in told.reasons[:1] if one.path is not None and one.path.relations]
         values = [(one.chain, one.contribution) for one in told.contributions]
         return depends_on(without_it, scores, first, lambda: [*supports_by_rule(values, vocab, find)])
 

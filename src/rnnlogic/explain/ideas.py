@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.names import entity_words, relation_words
 from rnnlogic.explain.sentences import fact_sentence
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.rule import Constant, Feature, Rule
 
@@ -52,7 +53,7 @@ def family_of(rule: Rule, num_relations: int) -> Family:
     """The family of a rule."""
     if isinstance(rule, Feature):
         return _OF_GROUP[FEATURES[rule.name].group]
-    if isinstance(rule, Constant):
+    if isinstance(rule, Constant | Condition):
         return Family.kind
     head, body = rule
     inverse = head + num_relations if head < num_relations else head - num_relations

@@ -13,10 +13,12 @@ import numpy as np
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.explain.ideas import Question
+from rnnlogic.features import conditions
 from rnnlogic.features.base import Query, Term
 from rnnlogic.features.constants.behind import counted
 from rnnlogic.features.sources import counts_paths, terms_of
 from rnnlogic.predictors.base import Contributions
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Constant, Feature, Rule
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -58,6 +60,8 @@ def _own(graph: Graph, rules: RuleSet, parts: Contributions, question: Question)
         record = None
         if isinstance(rule, Constant):
             record = counted(graph.likely, rule, question.tail if rule.at_head else question.head)
+        if isinstance(rule, Condition) and not rule.compares:
+            record = conditions.counted(graph.likely, rule, question.tail if rule.at_head else question.head)
         walks = float(parts.count[i]) if with_paths[i] else 0
         if graph.weights is None or isinstance(rule, Constant):
             walks = int(walks)

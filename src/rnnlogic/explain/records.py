@@ -16,8 +16,10 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.reasons import Record
 from rnnlogic.features.base import UNSEEN
+from rnnlogic.features.conditions import joined
 from rnnlogic.features.ground import Grounder
 from rnnlogic.review.log import Decisions
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import NONE, Chain, Constant, Rule, mirrored
 from rnnlogic.rules.ruleset import RuleSet
@@ -83,7 +85,7 @@ class Records:
         The cases are the pairs that it joins and that no other split holds, for entities with validation
         facts of its relation; it is right where the pair is one of these facts.
         """
-        if self.held_out is None or not isinstance(rule, Chain | Constant):
+        if self.held_out is None or not isinstance(rule, Chain | Constant | Condition):
             return None
         if rule not in self.tried:
             self.tried[rule] = _tried(self.graph, self.held_out, rule)
@@ -113,10 +115,10 @@ def without_one(record: Record | None) -> Record | None:
     return None if record is None else record_of(max(record.right - 1, 0), record.cases - 1)
 
 
-def _tried(graph: Graph, held_out: HeldOut, rule: Chain | Constant) -> Record | None:
-    if isinstance(rule, Constant) and rule.at_head:
+def _tried(graph: Graph, held_out: HeldOut, rule: Chain | Constant | Condition) -> Record | None:
+    if isinstance(rule, Constant | Condition) and rule.at_head:
         turned = mirrored(rule, graph.num_relations)
-        assert isinstance(turned, Constant)
+        assert isinstance(turned, Constant | Condition)
         rule = turned
     asked = np.unique(held_out.truth.edges(rule.head)[0])
     if len(asked) > QUESTIONS:
@@ -130,7 +132,9 @@ def _tried(graph: Graph, held_out: HeldOut, rule: Chain | Constant) -> Record | 
     return record_of(right, cases)
 
 
-def _joined(graph: Graph, rule: Chain | Constant, heads: NDArray[np.int32]) -> Iterator[NDArray[np.int32]]:
+def _joined(
+    graph: Graph, rule: Chain | Constant | Condition, heads: NDArray[np.int32]
+) -> Iterator[NDArray[np.integer]]:
     """The pairs [n, 2] that the body of a rule joins, for some heads."""
     if isinstance(rule, Constant):
         holders = np.unique(graph.edges(rule.step)[0])
@@ -138,6 +142,9 @@ def _joined(graph: Graph, rule: Chain | Constant, heads: NDArray[np.int32]) -> I
             holders = graph.neighbours(rule.other, graph.inverse(rule.step))
         found = np.intersect1d(heads, holders)
         yield np.stack([found, np.full_like(found, rule.constant)], axis=1)
+        return
+    if isinstance(rule, Condition):
+        yield joined(graph, rule, heads)
         return
     for part in Grounder(graph, RuleSet.from_rules([rule]), threads=1).ground(heads, rule.head):
         query = np.repeat(np.arange(len(part.queries)), np.diff(part.ptr))

@@ -7,14 +7,17 @@ used both ways in data, so they stay as they are.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from rnnlogic.data.attributes import value_text
 from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.explain.names import entity_words
+from rnnlogic.rules.conditions import WORDS, Condition, bound_text
 from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.rule import NONE, Constant, Feature, Rule
 
@@ -82,6 +85,7 @@ class Pattern(StrEnum):
     composition = "composition"
     identity = "identity"
     feature = "feature"
+    condition = "condition"
 
 
 class Template(NamedTuple):
@@ -134,15 +138,55 @@ def pieces(text: str, x: str, y: str) -> list[tuple[str, str]]:
     return [*parts, ("", text[start:])]
 
 
-def counted_sentence(rule: Constant, right: int, cases: int, vocab: Vocab, name: Namer) -> str:
-    """How often a rule with constants is right of others: `57 of the 68 others that ... depend on octave`."""
+def counted_sentence(rule: Constant | Condition, right: int, cases: int, vocab: Vocab, name: Namer) -> str:
+    """How often a rule is right of others: `57 of the 68 others that ... depend on octave`."""
     others = "the only other" if cases == 1 else f"{right:,} of the {cases:,} others"
     is_many = cases != 1
     is_tail = rule.at_head
+    if isinstance(rule, Condition):
+        head = _Known(template_of(rule.head, vocab), is_tail != (rule.head >= vocab.num_relations))
+        attribute = max(rule.of_x, rule.of_y)
+        clause = f"whose {attribute_words(attribute, vocab)} {bounds_words(rule, vocab)}"
+        return head.said_of(f"{others} {clause}", name(rule.constant), is_many)
     body = _Known(template_of(rule.step, vocab), is_tail != (rule.step >= vocab.num_relations))
     head = _Known(template_of(rule.head, vocab), is_tail != (rule.head >= vocab.num_relations))
     other = "something" if rule.other == NONE else name(rule.other)
     return head.said_of(f"{others} {body.clause(other, is_many)}", name(rule.constant), is_many)
+
+
+def attribute_words(attribute: int, vocab: Vocab) -> str:
+    """What an attribute is called in a sentence."""
+    return vocab.attribute_label(attribute).replace("_", " ")
+
+
+def bounds_words(rule: Condition, vocab: Vocab) -> str:
+    """An interval in words: `is at least 60 and below 70`."""
+    kind = "number" if rule.compares else vocab.attributes[max(rule.of_x, rule.of_y)].kind
+    low, high = rule.interval
+    if rule.interval.is_one:
+        return f"is {value_text(low, kind)}"
+    parts = []
+    if low > -math.inf:
+        text, is_open = bound_text(low, kind)
+        parts.append(f"{'more than' if is_open else 'at least'} {text}")
+    if high < math.inf:
+        text, is_closed = bound_text(high, kind)
+        parts.append(f"{'at most' if is_closed else 'below'} {text}")
+    return f"is {' and '.join(parts)}"
+
+
+def comparison_words(rule: Condition, vocab: Vocab, x: str, y: str) -> str:
+    """A comparison in words, by what X and Y are called: `born of A is below born of B`."""
+    one, other = (f"{attribute_words(i, vocab)} of {end}" for i, end in ((rule.of_x, x), (rule.of_y, y)))
+    signs = {"<": "is below", "<=": "is at most", ">": "is above", ">=": "is at least", "=": "is"}
+    sign = rule.sign
+    if sign is not None:
+        return f"{one} {signs[sign]} {other}"
+    unit = WORDS[vocab.attributes[rule.of_x].kind]
+    if rule.interval.turned == rule.interval:
+        text, is_closed = bound_text(rule.interval.high, "number")
+        return f"{one} and {other} differ by {'at most' if is_closed else 'less than'} {text}{unit}"
+    return f"{other} minus {one} {bounds_words(rule, vocab)}{unit}"
 
 
 class _Known(NamedTuple):
@@ -192,6 +236,13 @@ def rule_sentence(rule: Rule, vocab: Vocab) -> str:
         ends = (other, "Y") if rule.at_head else ("X", other)
         named = f"{'X' if rule.at_head else 'Y'} is {entity_words(rule.constant, vocab)}"
         return f"{fact_sentence(ends[0], rule.step, ends[1], vocab)} and {named}"
+    if isinstance(rule, Condition):
+        if rule.compares:
+            return comparison_words(rule, vocab, "X", "Y")
+        about, named = ("Y", "X") if rule.at_head else ("X", "Y")
+        words = attribute_words(max(rule.of_x, rule.of_y), vocab)
+        is_named = f"{named} is {entity_words(rule.constant, vocab)}"
+        return f"{words} of {about} {bounds_words(rule, vocab)} and {is_named}"
     if not rule.body:
         return "X and Y are the same"
     chain = ["X", *_between(len(rule.body) - 1), "Y"]
@@ -215,6 +266,8 @@ def pattern_of(rule: Rule, num_relations: int) -> Pattern:
         return Pattern.feature
     if isinstance(rule, Constant):
         return Pattern.shared
+    if isinstance(rule, Condition):
+        return Pattern.condition
 
     def turned(relation: int) -> int:
         return (relation + num_relations) % (2 * num_relations)

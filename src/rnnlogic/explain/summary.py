@@ -6,17 +6,28 @@ The claim as a sentence, the reasons with their records, what speaks against it,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rnnlogic.calibrate.level import shown
+from rnnlogic.data.attributes import value_text
 from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.ideas import Family
 from rnnlogic.explain.names import entity_words, numbered, printable, shortened, typed_words
-from rnnlogic.explain.sentences import Pattern, counted_sentence, fact_sentence, listed, pattern_of
+from rnnlogic.explain.sentences import (
+    Pattern,
+    attribute_words,
+    bounds_words,
+    comparison_words,
+    counted_sentence,
+    fact_sentence,
+    listed,
+    pattern_of,
+)
 from rnnlogic.explain.walks import comes_back, facts_of
 from rnnlogic.features.chains.paths import Fact
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Constant, Feature, format_rule
 
 if TYPE_CHECKING:
@@ -121,6 +132,12 @@ def reason_told(reason: Reason, told: Explanation, place: int, length: int | Non
     counted = ""
     if isinstance(rule, Constant) and record is not None:
         sentence = printable(counted_sentence(rule, record.right, record.cases, vocab, name))
+    elif isinstance(rule, Condition):
+        sentence = _condition_sentence(rule, told, name)
+        if record is not None and rule.compares:
+            counted = f"right in {_of(record)} cases"
+        elif record is not None:
+            sentence += f", and {printable(counted_sentence(rule, record.right, record.cases, vocab, name))}"
     else:
         again = None if reason.path is None else comes_back(reason.path)
         sentence = listed(list(facts)) or "the two are the same"
@@ -140,6 +157,24 @@ def reason_told(reason: Reason, told: Explanation, place: int, length: int | Non
         reason.share,
         "" if vocab.notes is None else vocab.notes.sources_in_words(reason.facts(vocab)),
     )
+
+
+def _condition_sentence(rule: Condition, told: Explanation, name: Callable[[int], str]) -> str:
+    """What is true of the ends: `age of anna (71) is at least 60`."""
+    vocab = told.vocab
+
+    def with_value(attribute: int, end: int) -> str:
+        values = None if told.records is None else told.records.graph.values
+        if values is None:
+            return name(end)
+        return f"{name(end)} ({value_text(float(values[attribute, end]), vocab.attributes[attribute].kind)})"
+
+    if rule.compares:
+        ends = with_value(rule.of_x, told.head), with_value(rule.of_y, told.tail)
+        return printable(comparison_words(rule, vocab, *ends))
+    end, attribute = (told.tail, rule.of_y) if rule.at_head else (told.head, rule.of_x)
+    words = f"{attribute_words(attribute, vocab)} of {with_value(attribute, end)}"
+    return printable(f"{words} {bounds_words(rule, vocab)}")
 
 
 def reason_line(told: ReasonTold) -> str:

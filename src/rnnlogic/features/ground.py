@@ -148,6 +148,9 @@ class Grounder:
             raise RNNLogicError(
                 f"rules with constants name entities beyond the {graph.num_entities:,} of the graph"
             )
+        attributes = 0 if graph.values is None else len(graph.values)
+        if max(rules.kinds.of_x.max(initial=-1), rules.kinds.of_y.max(initial=-1)) >= attributes:
+            raise RNNLogicError(f"rules use attributes beyond the {attributes:,} of the graph")
         self.graph, self.rules = graph, rules
         self.threads = threads or default_threads()
         self._chunk_results = chunk_results

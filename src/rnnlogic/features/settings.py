@@ -23,6 +23,12 @@ class EvidenceSettings(Settings):
         ge=0,
         description="Rules with constants that have weights of their own, for each relation and direction",
     )
+    conditions: int = Field(
+        20,
+        ge=0,
+        description="Conditions on numbers and dates, such as risk(X,high) <- age(X) >= 60, for each "
+        "relation and direction, at most",
+    )
     prior: bool = Field(False, description="How often an entity is an answer of the relation")
     surest: bool = Field(
         False, description="The smoothed confidence of the best chain rule that reaches an answer"

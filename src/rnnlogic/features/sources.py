@@ -13,6 +13,7 @@ from rnnlogic.features.base_rate import BaseRate
 from rnnlogic.features.chains.sampling.budget import Budget
 from rnnlogic.features.chains.scratch import zeros
 from rnnlogic.features.chains.source import Chains
+from rnnlogic.features.conditions import Conditions
 from rnnlogic.features.constants.source import ConstantRules
 from rnnlogic.features.constants.summaries import Summaries
 from rnnlogic.features.exclusions import Exclusions
@@ -24,6 +25,7 @@ from rnnlogic.rules.ruleset import RuleSet
 SOURCES: dict[str, Source] = {  # rows come in this order
     "chains": Chains(),
     "constants": ConstantRules(),
+    "conditions": Conditions(),
     "exclusions": Exclusions(),
     "base_rate": BaseRate(),
     "reflexive": Reflexive(),

@@ -17,7 +17,7 @@ from rnnlogic.base.budget import TimeIsUp
 from rnnlogic.config import Config, changed
 from rnnlogic.fit.trials import Trials
 from rnnlogic.predictors.base import Predictor, Task
-from rnnlogic.predictors.loglinear.settings import LogLinearSettings
+from rnnlogic.predictors.loglinear.settings import DECAYS, LogLinearSettings
 from rnnlogic.statistics.statistics import training_queries
 
 Chosen = dict[str, float]  # values of settings of the predictor
@@ -29,11 +29,10 @@ CHANCE = 0.25  # standard errors of the difference by which the option listed fi
 def options_of(config: Config, has_features: bool) -> list[LogLinearSettings]:
     """The settings of the predictor to choose from, those given first."""
     given = config.predictor
-    pairs = [(given.weight_decay, given.evidence_decay), *config.choice.decays]
+    decays = [tuple(_values(given).values()), *config.choice.decays]
     if not has_features:
-        pairs = [(decay, given.evidence_decay) for decay, _ in pairs]
-    names = "weight_decay", "evidence_decay"
-    return [given.model_copy(update=dict(zip(names, one, strict=True))) for one in dict.fromkeys(pairs)]
+        decays = [(decay, given.evidence_decay, longer) for decay, _, longer in decays]
+    return [given.model_copy(update=dict(zip(DECAYS, one, strict=True))) for one in dict.fromkeys(decays)]
 
 
 def regularised(task: Task, predictor: type[Predictor]) -> tuple[Chosen, Figures]:
@@ -56,7 +55,7 @@ def regularised(task: Task, predictor: type[Predictor]) -> tuple[Chosen, Figures
 
 
 def _values(one: LogLinearSettings) -> Chosen:
-    return {"weight_decay": one.weight_decay, "evidence_decay": one.evidence_decay}
+    return {name: getattr(one, name) for name in DECAYS}
 
 
 def preferred(ranks: NDArray[np.float64]) -> int:
@@ -71,7 +70,8 @@ def preferred(ranks: NDArray[np.float64]) -> int:
 
 def _name(one: LogLinearSettings) -> str:
     features = one.evidence_decay * one.weight_decay
-    return f"weight decay {one.weight_decay:g}, of features {features:g}"
+    longer = f", {one.length_decay:g} times for each further step" if one.length_decay > 1 else ""
+    return f"weight decay {one.weight_decay:g}, of features {features:g}{longer}"
 
 
 def _trials(task: Task, predictor: type[Predictor]) -> Trials:

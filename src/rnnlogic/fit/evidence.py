@@ -1,4 +1,4 @@
-"""Features and rules with constants beside the chains of a fit."""
+"""Features, rules with constants and conditions beside the chains of a fit."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import replace
 from rnnlogic.config import Config, changed
 from rnnlogic.data.graph import Graph
 from rnnlogic.fit.given import Edits
+from rnnlogic.mining.conditions import mine_conditions
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.predictors.base import Predictor, Task
 from rnnlogic.rules.features import of_groups
@@ -34,5 +35,9 @@ def with_features(task: Task, predictor: type[Predictor], edits: Edits) -> Task:
         config = changed(config, {"evidence": {"surest": False}})
     elif config.evidence.constant_rules:
         constants = mine_constants(graph.likely, config.evidence.constant_rules, edits.banned, task.threads)
-    rules = task.rules | evidence_rules(graph, config, edits.banned, constants) | edits.constants
+    rules = task.rules | evidence_rules(graph, config, edits.banned, constants)
+    if predictor.uses_constants:
+        kinds = [one.kind for one in task.dataset.vocab.attributes]
+        rules |= mine_conditions(graph.likely, kinds, config.evidence.conditions, edits.banned, task.threads)
+    rules |= edits.constants
     return replace(task, rules=rules, config=config)

@@ -41,17 +41,18 @@ class Edits(NamedTuple):
     pinned: RuleSet  # take part in every round, and are among the final rules
     banned: Banned  # never take part
     weights: NDArray[np.float64] | None  # of pinned rules, if a run learned them for the same feature
-    constants: RuleSet = NO_RULES  # pinned rules with constants, which no generator writes
+    constants: RuleSet = NO_RULES  # pinned rules with constants and conditions, which no generator writes
 
     def for_predictor(self, uses_constants: bool) -> Edits:
         """Without rules with constants and the most trusted rule, if the predictor cannot use them."""
         pinned = self.pinned
-        left_out = pinned.have_constants | are_aggregates(pinned)
+        left_out = pinned.have_constants | pinned.are_conditions | are_aggregates(pinned)
         if uses_constants or not (left_out.any() or len(self.constants)):
             return self
         if left_out.all() and not len(self.constants):
             raise RuleError(
-                "all given rules have constants or are [best_chain], which only the variant rnnlogic uses"
+                "all given rules have constants, are conditions or [best_chain], which only the variant "
+                "rnnlogic uses"
             )
         weights = None if self.weights is None else self.weights[~left_out]
         return self._replace(pinned=pinned.filter(~left_out), weights=weights, constants=NO_RULES)
@@ -93,7 +94,7 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
     pinned = banned.keep(given.rules) | pinned
     constants = NO_RULES
     if config.generate:  # the settings add features to generated rules
-        constants = pinned.filter(pinned.have_constants)
+        constants = pinned.filter(pinned.have_constants | pinned.are_conditions)
         pinned = pinned.filter(pinned.are_chains)
     if not config.generate and not len(pinned):
         raise RuleError("no rules to learn weights for: give some (--rules FILE) or drop --no-generate")

@@ -31,7 +31,7 @@ def mined(fit: Fit, at: At) -> Made:
     search = config.mine, config.max_length, fit.edits.banned, config.seed
     rules, statistics, joined = mine_rules(graph, *search, work)
     is_cut = budget.is_over or (budget.is_limited and not statistics.support.any())
-    if not statistics.support.any() and not is_cut:
+    if not statistics.support.any() and not is_cut and fit.dataset.values is None:
         raise RNNLogicError(
             "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
             "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"
@@ -72,6 +72,10 @@ def one_round(fit: Fit, at: At) -> Made:
 def best_rules(fit: Fit, at: At) -> Made:
     """The generator's best rules and the pinned ones; where the time does not suffice, the best mined."""
     settings, banned = fit.config.final, fit.edits.banned
+    if fit.dataset.values is not None and not fit.result("mined")["quality"].any():
+        nothing = RuleSet.from_rules([]), np.zeros(0)  # no chains to learn from, but perhaps conditions
+        rules, log_prior = fit.edits.with_pinned(*nothing, lambda more: np.full(len(more), np.nan))
+        return Made(pack_rules(rules) | {"log_prior": log_prior})
     try:
         generator = _trained(fit)
         tick = fit.tick("final rules")

@@ -76,8 +76,8 @@ class ChoiceSettings(Settings):
         "relations": "choice.facts bounds the work",
     }
 
-    decays: tuple[tuple[float, float], ...] = Field(
-        (), description="Pairs of predictor.weight_decay and predictor.evidence_decay to choose from"
+    decays: tuple[tuple[float, float, float], ...] = Field(
+        (), description="Weight decay, share of features and factor for each further step, to choose from"
     )
     facts: int = Field(1000, ge=1, description="Validation facts that are asked, at most")
     queries_per_relation: int = Field(300, ge=1, description="Training queries per relation, at most")

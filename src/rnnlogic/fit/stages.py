@@ -20,6 +20,7 @@ from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, changed
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.fit.result import FRONTIER, Store, learned_arrays
+from rnnlogic.predictors.loglinear.settings import DECAYS
 from rnnlogic.rules.ruleset import RULE_ARRAYS
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ _STATISTICS: Declaration = {
     "support": Declared("int64", ("rules",), least=0),
     "confidence": Declared("float64", ("rules",), least=0, most=1.0),
 }
-_CHOICE: Declaration = {"weight_decay": Declared("float64"), "evidence_decay": Declared("float64")}
+_CHOICE: Declaration = {name: Declared("float64") for name in DECAYS}
 _RULES, _WEIGHTS = "rnnlogic.fit.rules", "rnnlogic.fit.weights"
 
 # In the order in which they are made

@@ -12,13 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.data.attributes import value_of
 from rnnlogic.data.cleaning import drop_duplicates, drop_repeats
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.fit.result import FIGURES, Learned
 from rnnlogic.predictors.base import Move
-from rnnlogic.rules.ruleset import RuleSet, entities_by_name
+from rnnlogic.rules.ruleset import RuleSet, attributes_by_name, entities_by_name
 from rnnlogic.statistics.statistics import rule_statistics, training_queries
 
 EXAMPLES = 5
@@ -29,10 +30,10 @@ class Transfer:
     """How the relations of the rules match those of another graph."""
 
     matched: tuple[str, ...]
-    missing: tuple[str, ...]  # relations the rules were learned with that the graph lacks
+    missing: tuple[str, ...]  # relations and attributes the rules were learned with that the graph lacks
     unknown: tuple[str, ...]  # relations of the graph that no rule mentions
     kept: int  # rules
-    dropped: int  # rules that use a missing relation, or name a missing entity
+    dropped: int  # rules that use a missing relation or attribute, or name a missing entity
     constants: int = 0  # those that only lack an entity
 
     def as_dict(self) -> dict[str, Any]:
@@ -73,14 +74,16 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
         )
     rules = learned.rules
     entities = entities_by_name(rules, source, target.vocab)
-    left, lacks_relation, lacks_entity = rules.renamed(ids, entities)
+    attributes = attributes_by_name(source, target.vocab)
+    left, lacks_relation, lacks_entity = rules.renamed(ids, entities, attributes)
     kept = ~(lacks_relation | lacks_entity)
     move = Move(kept, left, ids, target.vocab.num_relations)
     figures = {name: getattr(learned, name)[kept] for name in FIGURES}
     there, here = set(target.vocab.relations), set(source.relations)
+    lost = [one.name for one, place in zip(source.attributes, attributes, strict=True) if place < 0]
     report = Transfer(
         tuple(name for name in source.relations if name in there),
-        tuple(name for name in source.relations if name not in there),
+        (*(name for name in source.relations if name not in there), *lost),
         tuple(name for name in target.vocab.relations if name not in here),
         len(left),
         len(rules) - len(left),
@@ -105,9 +108,15 @@ def with_new_rules(known: Learned, given: RuleSet, graph: Graph, queries_per_rel
 
 
 def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities: bool = True) -> Dataset:
-    """The dataset with more facts in train; new entities get the next ids."""
+    """The dataset with more facts in train, and values of attributes; new entities get the next ids."""
     names = list(dataset.vocab.entities)
     ids: dict[str, int] = {}
+    facts, told = list(facts), list[tuple[int, int, float]]()
+    known = {one.name for one in dataset.vocab.attributes}
+    for fact in facts:
+        if len(fact) == 3 and fact[1] in known:
+            told.append(_value(fact, dataset.vocab, ids, names, new_entities))
+    facts = [fact for fact in facts if len(fact) != 3 or fact[1] not in known]
     added = [_fact(fact, dataset.vocab, ids, names, new_entities) for fact in facts]
     new = np.array(added, np.int32).reshape(-1, 3)
     vocab = replace(dataset.vocab, entities=tuple(names))
@@ -119,8 +128,13 @@ def dataset_with(dataset: Dataset, facts: Iterable[Sequence[str]], new_entities:
     splits, _ = drop_duplicates(splits, vocab.num_entities, vocab.num_relations)
     splits, _ = drop_repeats(splits, vocab.num_entities, vocab.num_relations)
     source = f"{dataset.source}, {len(new):,} fact(s) added"
+    values = dataset.values
+    if values is not None:  # nothing is known of new entities
+        values = np.pad(values, ((0, 0), (0, len(names) - values.shape[1])), constant_values=np.nan)
+        for attribute, entity, number in told:
+            values[attribute, entity] = number
     train, valid, test = (splits[name] for name in ("train", "valid", "test"))
-    return replace(dataset, vocab=vocab, train=train, valid=valid, test=test, source=source)
+    return replace(dataset, vocab=vocab, train=train, valid=valid, test=test, source=source, values=values)
 
 
 def labelled_like(dataset: Dataset, vocab: Vocab) -> Dataset:
@@ -155,6 +169,21 @@ def _fact(
     if relation >= vocab.num_relations:
         return ends[1], vocab.inverse(relation), ends[0]
     return ends[0], relation, ends[1]
+
+
+def _value(
+    fact: Sequence[str], vocab: Vocab, ids: dict[str, int], names: list[str], new_entities: bool
+) -> tuple[int, int, float]:
+    """Attribute, entity and number of a fact (entity, attribute, value)."""
+    attribute = vocab.attribute_id(fact[1])
+    number = value_of(str(fact[2]), vocab.attributes[attribute].kind)
+    if number is None:
+        kind = vocab.attributes[attribute].kind
+        wanted = "number" if kind == "number" else "date that exists, such as 2020-12-31"
+        raise RNNLogicError(f"{fact[2]!r}, {fact[1]} of {fact[0]}, is no {wanted}")
+    if fact[0] not in ids:
+        ids[fact[0]] = _entity(fact[0], vocab, names, new_entities)
+    return attribute, ids[fact[0]], number
 
 
 def _entity(name: str, vocab: Vocab, names: list[str], new_entities: bool) -> int:

@@ -74,6 +74,6 @@ def _rules(graph: Graph, relation: int, found: Counted, at_head: bool) -> RuleSe
     step = (found.step + graph.num_relations) % relations if at_head else found.step
     head, kind = (graph.inverse(relation), Kind.OF_HEAD) if at_head else (relation, Kind.OF_ANSWER)
     named = found.answer.astype(np.int32), found.other.astype(np.int32)
-    kinds = Kinds(np.full(size, kind, np.int8), *named, np.full(size, -1, np.int16))
+    kinds = Kinds.facts(np.full(size, kind, np.int8), *named, np.full(size, -1, np.int16))
     body_ptr = np.arange(size + 1, dtype=np.int64)
     return RuleSet(np.full(size, head, np.int32), body_ptr, step.astype(np.int32), kinds=kinds)

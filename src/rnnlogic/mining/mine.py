@@ -71,7 +71,8 @@ def _halved(
 def _worth(rules: RuleSet, statistics: RuleStatistics, settings: MineSettings) -> NDArray[np.float64]:
     """The quality of rules [n]; of one-step rules with support 1 more, where these come first."""
     comes_first = settings.one_step & (rules.lengths == 1) & (statistics.support > 0)
-    return statistics.quality(settings.smoothing) + comes_first
+    worth: NDArray[np.float64] = statistics.quality(settings.smoothing) + comes_first
+    return worth
 
 
 def _part_of(tick: Tick, before: int, whole: int) -> Tick:

@@ -29,5 +29,5 @@ class MineSettings(Settings):
     keep: int = Field(2000, ge=1, description="Bodies per relation that are kept: those of highest quality")
     one_step: bool = Field(
         False,
-        description="Keep all one-step rules with support, which are few and easy to read, before others",
+        description="Keep all one-step rules with support: they are few and easy to read",
     )

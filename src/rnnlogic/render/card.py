@@ -66,11 +66,13 @@ def _data(dataset: Dataset) -> Section:
 
 def _model(learned: Learned, run: Run | None) -> Section:
     with_constants = learned.rules.have_constants
-    lengths = np.bincount(learned.rules.lengths[~with_constants])
+    lengths = np.bincount(learned.rules.lengths[~with_constants & ~learned.rules.are_conditions])
     pairs: list[tuple[str, Any]] = [
         (f"rules of length {length}", int(number)) for length, number in enumerate(lengths) if number
     ]
     pairs += [("rules with constants", int(with_constants.sum()))] if with_constants.any() else []
+    conditions = int(learned.rules.are_conditions.sum())
+    pairs += [("conditions on numbers or dates", conditions)] if conditions else []
     against = int((learned.weights < 0).sum())
     pairs.append(("rules that speak against", against))
     about = {} if run is None else run.about()

@@ -168,7 +168,7 @@ def _picture(ideas: Sequence[Idea], vocab: Vocab) -> str:
         Strand(group[0].paths[0], shade, idea.contribution < 0)
         for idea, shade in zip(shown, shades(shown), strict=True)
         for group in idea.groups[:RULES]
-        if group[0].paths
+        if group[0].paths and group[0].paths[0].relations
     ]
     return f'<div class="scroll">{picture(strands, vocab)}</div>' if strands else ""
 
@@ -198,7 +198,9 @@ def _alone(told: ReasonTold) -> str:
 
 
 def _path(reason: Reason, vocab: Vocab) -> str:
-    return "" if reason.path is None else f'<div class="path">{path_html(reason.path, vocab)}</div>'
+    if reason.path is None or not reason.path.relations:
+        return ""
+    return f'<div class="path">{path_html(reason.path, vocab)}</div>'
 
 
 def reasons_picture(reasons: Sequence[Reason], vocab: Vocab) -> str:
@@ -212,7 +214,7 @@ def reason_strands(reasons: Sequence[Reason], marks: Mapping[Rule, str] = NO_MAR
     return [
         Strand(reason.path, shade, False, marks.get(reason.rule.chain, ""))
         for reason, shade in zip(reasons, COLOURS, strict=False)
-        if reason.path is not None
+        if reason.path is not None and reason.path.relations
     ]
 
 
@@ -264,6 +266,8 @@ def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
 def path_html(path: Path, vocab: Vocab) -> str:
     """A path as one line: entities with arrows between them."""
     steps = [bdi(typed_words(path.entities[0], vocab))]
+    if not path.relations:
+        return " and ".join(bdi(typed_words(entity, vocab)) for entity in path.entities)
     for before, relation, entity in zip(path.entities, path.relations, path.entities[1:], strict=False):
         words = bdi(relation_words(relation, vocab) + vocab.told_of(before, relation, entity))
         arrow = f"←{words}—" if relation >= vocab.num_relations else f"—{words}→"

@@ -185,4 +185,4 @@ def _changed(graph: Graph, now: Judged) -> Graph:
         return graph
     facts = without(graph.triples(), np.array(gone, np.int32).reshape(-1, 3))
     facts = np.concatenate([facts, np.array(new, np.int32).reshape(-1, 3)])
-    return Graph.from_triples(facts, graph.num_entities, graph.num_relations)
+    return Graph.from_triples(facts, graph.num_entities, graph.num_relations).valued(graph.values)

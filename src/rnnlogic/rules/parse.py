@@ -1,7 +1,7 @@
 """Rules and patterns from text.
 
     rule  = atom arrow body            arrow = "<-" | "<=" | "←" | ":-"
-    body  = "true" | feature | atom { and atom }         and = "&" | "∧" | ","
+    body  = "true" | feature | condition | atom { and atom }      and = "&" | "∧" | ","
     atom  = name [ "(" place "," place ")" ]    (either all atoms of a rule have places or none)
     name  = ( word | quoted ) { "^-1" }
     place = word | quoted
@@ -16,18 +16,24 @@ A rule whose body has one atom may name entities: `speaks(X,english) <- lives_in
 `works_in(X,lab) <- uses(X,Z)` if the body only asks for some fact. There a capital letter, with digits or
 without, is a variable, and anything else an entity; an entity `X` is written `"X"`. In a pattern, `*`
 stands for any entity.
+
+A condition on numbers or dates is a whole body: `risk(X,high) <- 60 <= age(X) < 70`,
+`older(X,Y) <- born(X) < born(Y)`, `near(X,Y) <- |year(X) - year(Y)| <= 2`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
+from rnnlogic.data.attributes import value_of
 from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.conditions import Condition, Interval, after
 from rnnlogic.rules.features import FEATURES
 from rnnlogic.rules.old import MARK, OLD_NAMES
 from rnnlogic.rules.rule import DOTS, NONE, TRUE, WORD, Chain, Constant, Feature, Rule, is_variable
@@ -54,6 +60,8 @@ _TOKEN_KINDS = {
     "any": r"\*",
     "feature": r"\[[^\]\n]*\]?",
     "old": MARK + r"\w*",
+    "compare": "[<>]=?|[≤≥=]",
+    "bar": r"\|",
     "unknown": ".",
 }
 _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKEN_KINDS.items()), re.DOTALL)
@@ -80,6 +88,29 @@ class _Atom(NamedTuple):
     places: tuple[_Token, ...]  # variables or entities; two, or none in the short form
 
 
+class _Quantity(NamedTuple):
+    """What a condition is about: an attribute of X or of Y, or how much more that of Y is than that of X."""
+
+    of_x: int  # an attribute, or -1
+    of_y: int
+    is_turned: bool = False  # that of X minus that of Y
+    is_absolute: bool = False
+
+    @property
+    def compares(self) -> bool:
+        """Whether it is about both."""
+        return self.of_x != NONE and self.of_y != NONE
+
+
+_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}  # the same read from right to left
+
+
+def _interval(sign: str, bound: float) -> Interval:
+    """The numbers that have this relation to a bound."""
+    low = {">": after(bound), ">=": bound, "=": bound}.get(sign, -math.inf)
+    return Interval(low, {"<": bound, "<=": after(bound), "=": after(bound)}.get(sign, math.inf))
+
+
 class _Parser:
     """Recursive descent over the tokens of one rule."""
 
@@ -92,7 +123,10 @@ class _Parser:
         self.refuse_feature()
         head = self.atom(with_places=None)
         self.take("arrow", "an arrow '<-'")
-        found = self.feature(head) if self.at_feature else self.chain_or_constants(head)
+        if self.at_feature:
+            found: Rule = self.feature(head)
+        else:
+            found = self.condition(head) if self.compares_values() else self.chain_or_constants(head)
         self.refuse_feature()
         if self.upcoming.kind != "end":
             raise self.error(self.upcoming, "expected '&' or the end of the rule")
@@ -122,6 +156,108 @@ class _Parser:
         if self.upcoming.kind in ("and", "comma"):
             raise RuleError(f"a feature ([...]) must be the whole body of a rule\n  {self.text}")
         return Feature(head.relation, name)
+
+    def compares_values(self) -> bool:
+        """Whether the body is a condition: there is a sign that nothing else has."""
+        rest = _TOKEN.finditer(self.text, self.upcoming.start)
+        return any(match.lastgroup in ("compare", "bar") or match.group() == "<=" for match in rest)
+
+    def condition(self, head: _Atom) -> Condition:
+        """A condition on numbers or dates, up to the end."""
+        if not head.places:
+            raise RuleError(f"a rule with a condition needs its variables: risk(X,high)\n  {self.text}")
+        start, sides, signs = self.upcoming, [self.side(head)], list[str]()
+        while self.upcoming.kind in ("compare", "arrow"):
+            signs.append({"≤": "<=", "≥": ">="}.get(self.upcoming.text, self.upcoming.text))
+            self.advance()
+            sides.append(self.side(head))
+        quantities = [side for side in sides if isinstance(side, _Quantity)]
+        if not {*signs} <= {*_FLIPPED} or not quantities or not 2 <= len(sides) <= 3:
+            raise self.error(start, "expected a condition such as age(X) >= 60", found=False)
+        if len(sides) == 2 and len(quantities) == 2:
+            quantity = self.difference(start, *quantities)
+            return self.with_condition(head, start, quantity, _interval(_FLIPPED[signs[0]], 0.0))
+        middle = sides[1] if len(sides) == 3 else quantities[0]
+        if len(quantities) != 1 or not isinstance(middle, _Quantity):
+            raise self.error(start, "expected one attribute between its bounds", found=False)
+        if isinstance(sides[0], _Token):
+            signs[0] = _FLIPPED[signs[0]]
+        bounds = [self.bound(side, middle) for side in sides if isinstance(side, _Token)]
+        parts = [_interval(sign, bound) for sign, bound in zip(signs, bounds, strict=True)]
+        interval = Interval(max(part.low for part in parts), min(part.high for part in parts))
+        return self.with_condition(head, start, middle, interval)
+
+    def side(self, head: _Atom) -> _Quantity | _Token:
+        """A bound, an attribute, a difference of two, or how far two are apart."""
+        is_absolute = self.upcoming.kind == "bar"
+        if is_absolute:
+            self.advance()
+        token = self.upcoming
+        self.take(token.kind if token.kind == "quoted" else "word", "a number, a date or an attribute")
+        if self.upcoming.kind != "open" and not is_absolute:
+            return token
+        quantity = self.value(token, head)
+        if self.upcoming.kind == "word" and self.upcoming.text == "-":
+            minus = self.upcoming
+            self.advance()
+            token = self.upcoming
+            self.take(token.kind if token.kind == "quoted" else "word", "an attribute")
+            quantity = self.difference(minus, self.value(token, head), quantity)
+        if is_absolute:
+            self.take("bar", "'|'")
+        return quantity._replace(is_absolute=is_absolute)
+
+    def value(self, token: _Token, head: _Atom) -> _Quantity:
+        """An attribute of X or Y."""
+        attribute = self.named(token, self.vocab.attribute_id)
+        self.take("open", "'(' and a variable")
+        variable = self.take("word", "a variable")
+        self.take("close", "')'")
+        ends = [place.text if _is_variable(place) else None for place in head.places]
+        if variable.text not in ends:
+            raise self.error(variable, "expected a variable of the head")
+        return _Quantity(*((attribute, NONE) if variable.text == ends[0] else (NONE, attribute)))
+
+    def difference(self, token: _Token, one: _Quantity, other: _Quantity) -> _Quantity:
+        """The second value minus the first."""
+        kinds = {self.vocab.attributes[i].kind for i in (*one[:2], *other[:2]) if i != NONE}
+        if one.compares or other.compares or (one.of_x == NONE) == (other.of_x == NONE):
+            raise self.error(token, "expected to compare an attribute of X with one of Y", found=False)
+        if len(kinds) > 1:
+            raise self.error(token, f"a {' cannot be compared with a '.join(sorted(kinds))}", found=False)
+        return _Quantity(max(one.of_x, other.of_x), max(one.of_y, other.of_y), one.of_x == NONE)
+
+    def bound(self, token: _Token, quantity: _Quantity) -> float:
+        """A bound as a number."""
+        kind = self.vocab.attributes[max(quantity.of_x, quantity.of_y)].kind
+        kind = "number" if quantity.compares else kind
+        number = value_of(json.loads(token.text) if token.kind == "quoted" else token.text, kind)
+        if number is None:
+            wanted = {"number": "a number", "date": "a date such as 2020-12-31"}
+            raise self.error(token, f"expected {wanted.get(kind, 'a time such as 2020-12-31T12:00')}")
+        return number
+
+    def with_condition(
+        self, head: _Atom, start: _Token, quantity: _Quantity, interval: Interval
+    ) -> Condition:
+        """The rule, its interval that of Y minus X."""
+        if quantity.is_absolute:
+            interval = Interval(max(interval.low, interval.turned.low), interval.high)
+        if quantity.is_turned:
+            interval = interval.turned
+        if not interval.low < interval.high:
+            raise self.error(start, "no number lies within these bounds", found=False)
+        free = [_is_variable(place) for place in head.places]
+        if quantity.compares and all(free) and head.places[0].text != head.places[1].text:
+            return Condition(head.relation, NONE, quantity.of_x, quantity.of_y, interval)
+        if quantity.compares or sum(free) != 1:
+            raise self.error(
+                head.places[1],
+                "expected risk(X,high) for a condition on X, older(X,Y) for a comparison",
+                False,
+            )
+        named = self.entity(head.places[free[0]])
+        return Condition(head.relation, named, quantity.of_x, quantity.of_y, interval)
 
     def chain_or_constants(self, head: _Atom) -> Rule:
         body = self.body(with_places=bool(head.places))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.features import code_of
 from rnnlogic.rules.parse import Wild, inverse_step, parse_pattern, parse_rule
 from rnnlogic.rules.rule import Chain, Constant, Feature, Rule
@@ -69,8 +70,11 @@ def matches(pattern: Pattern, rules: RuleSet) -> Mask:
         return np.asarray(possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name)))
     if isinstance(pattern, Constant):
         return possible & _constants_match(pattern, rules)
+    if isinstance(pattern, Condition):
+        same = (rule == pattern._replace(head=rule.head) for rule in rules)
+        return possible & np.fromiter(same, np.bool_, len(rules))
     # "..." stands for any steps, so such a pattern describes rules with constants too: one step each
-    may_match = ~rules.are_features if Wild.GAP in pattern.body else rules.are_chains
+    may_match = rules.are_chains | rules.have_constants if Wild.GAP in pattern.body else rules.are_chains
     found, possible = np.zeros(len(rules), np.bool_), possible & may_match
     for length in np.unique(rules.lengths[possible]).tolist():
         ids = np.flatnonzero(possible & (rules.lengths == length))
@@ -96,6 +100,8 @@ def mirror_image(pattern: Pattern, vocab: Vocab) -> Pattern:
     if isinstance(pattern, Constant):
         step = inverse_step(pattern.step, vocab)
         return pattern._replace(head=head, step=step, at_head=not pattern.at_head)
+    if isinstance(pattern, Condition):
+        return pattern.turned(head)
     return pattern._replace(head=head)
 
 

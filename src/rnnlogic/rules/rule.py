@@ -1,7 +1,8 @@
-"""Rules as values: a chain, a rule with constants, or a feature; and their text.
+"""Rules as values: a chain, a rule with constants, a condition, or a feature; and their text.
 
 `format_rule` writes what `rnnlogic.rules.parse` reads: `hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)`, or in short
-`hobby <- friend & hobby`; `speaks(X,english) <- lives_in(X,london)`; `hobby(X,Y) <- [linked]`.
+`hobby <- friend & hobby`; `speaks(X,english) <- lives_in(X,london)`; `risk(X,high) <- age(X) >= 60`;
+`hobby(X,Y) <- [linked]`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Literal, NamedTuple
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.raw import printable
 from rnnlogic.data.vocab import INVERSE, Vocab
+from rnnlogic.rules.conditions import Condition, body_text
 from rnnlogic.rules.features import FEATURES
 
 TRUE = "true"  # the empty body: X = Y
@@ -78,7 +80,7 @@ class Feature(NamedTuple):
         return 1
 
 
-Rule = Chain | Constant | Feature
+Rule = Chain | Constant | Condition | Feature
 
 
 def format_rule(
@@ -93,6 +95,8 @@ def format_rule(
     head = _relation_text(rule.head, vocab, labels)
     if isinstance(rule, Constant):
         return _constants_text(rule, vocab, labels)
+    if isinstance(rule, Condition):
+        return _condition_text(rule, vocab, labels)
     if isinstance(rule, Feature):
         body = FEATURES[rule.name].sentence if labels else f"[{rule.name}]"
         return f"{head} <- {body}" if style == "short" else f"{head}(X,Y) <- {body}"
@@ -114,6 +118,8 @@ def _require_known(rule: Rule, vocab: Vocab) -> None:
         raise RuleError(f"{rule} has a relation id outside 0..{2 * vocab.num_relations - 1} of {vocab!r}")
     if isinstance(rule, Constant) and max(rule.constant, rule.other) >= vocab.num_entities:
         raise RuleError(f"{rule} names an entity that {vocab!r} does not have")
+    if isinstance(rule, Condition) and max(rule.of_x, rule.of_y) >= len(vocab.attributes):
+        raise RuleError(f"{rule} has an attribute that {vocab!r} does not have")
 
 
 def relations_of(rule: Rule) -> tuple[int, ...]:
@@ -134,6 +140,7 @@ class ReadingOrder(NamedTuple):
 def reading_order(rule: Rule, num_relations: int) -> ReadingOrder:
     """The place of a rule among others for a reader."""
     named = (1 if rule.other == NONE else 2) if isinstance(rule, Constant) else 0
+    named += isinstance(rule, Condition) and not rule.compares
     steps = relations_of(rule)
     is_recursive = rule.head % num_relations in {step % num_relations for step in steps}
     is_backward = isinstance(rule, Chain) and rule.body[:1] >= (num_relations,)
@@ -158,6 +165,18 @@ def _constants_text(rule: Constant, vocab: Vocab, labels: bool) -> str:
     if rule.at_head:
         return f"{relation}({constant},Y) <- {_atom_text(rule.step, other, 'Y', vocab, labels)}"
     return f"{relation}(X,{constant}) <- {_atom_text(rule.step, 'X', other, vocab, labels)}"
+
+
+def _condition_text(rule: Condition, vocab: Vocab, labels: bool) -> str:
+    def name(attribute: int) -> str:
+        return vocab.attribute_label(attribute) if labels else _name_text(vocab.attributes[attribute].name)
+
+    ends = ["X", "Y"]
+    if not rule.compares:
+        constant = vocab.described(rule.constant) if labels else constant_text(vocab.entities[rule.constant])
+        ends[not rule.at_head] = constant
+    head = _relation_text(rule.head, vocab, labels)
+    return f"{head}({','.join(ends)}) <- {body_text(rule, vocab, name, labels)}"
 
 
 def constant_text(name: str, quoted: bool = False) -> str:
@@ -190,6 +209,8 @@ def mirrored(rule: Rule, num_relations: int) -> Rule:
         return Chain(inverse(rule.head), tuple(inverse(step) for step in reversed(rule.body)))
     if isinstance(rule, Constant):
         return rule._replace(head=inverse(rule.head), step=inverse(rule.step), at_head=not rule.at_head)
+    if isinstance(rule, Condition):
+        return rule.turned(inverse(rule.head))
     return rule._replace(head=inverse(rule.head))
 
 

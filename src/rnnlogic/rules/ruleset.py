@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
@@ -16,23 +17,33 @@ from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Arrays
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.conditions import Condition, Interval
 from rnnlogic.rules.features import FEATURES, code_of, name_of
 from rnnlogic.rules.old import old_rules
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Chain, Constant, Feature, Rule, relations_of
 
+MOST_ATTRIBUTES = 1 << 20  # whoever has the vocabulary checks them against it
 RULE_ARRAYS: Declaration = {  # what `pack_rules` gives
     "heads": Declared("int32", ("rules",), least=0, below="2*R"),
     # Files of earlier versions have negative ids here: features and entities
     "body": Declared("int32", ("steps",), least="-1*E-999", below="2*R"),
     "body_ptr": Declared("int64", ("rules+1",), points_into="body"),
     # Only where some rules are not chains
-    "kind": Declared("int8", ("rules",), least=0, below=4, optional=True),
+    "kind": Declared("int8", ("rules",), least=0, below=5, optional=True),
     "constant": Declared("int32", ("rules",), least=-1, below="E", optional=True),
     "other": Declared("int32", ("rules",), least=-1, below="E", optional=True),
     "feature": Declared("int16", ("rules",), least=-1, optional=True),
     "feature_names": Declared("uint8", ("characters",), optional=True),
+    # Only where some rules are conditions
+    "of_x": Declared("int32", ("rules",), least=-1, below=MOST_ATTRIBUTES, optional=True),
+    "of_y": Declared("int32", ("rules",), least=-1, below=MOST_ATTRIBUTES, optional=True),
+    "low": Declared("float64", ("rules",), finite=False, optional=True),
+    "high": Declared("float64", ("rules",), finite=False, optional=True),
 }
+
+
+CONDITION_COLUMNS = ("of_x", "of_y", "low", "high")
 
 
 class Kind(IntEnum):
@@ -42,6 +53,7 @@ class Kind(IntEnum):
     OF_ANSWER = 1  # with constants: head(X,constant) <- step(X,other)
     OF_HEAD = 2  # with constants: head(constant,Y) <- step(other,Y)
     FEATURE = 3
+    CONDITION = 4
 
 
 class Kinds(NamedTuple):
@@ -51,36 +63,54 @@ class Kinds(NamedTuple):
     constant: NDArray[np.int32]  # [n] entity in the head
     other: NDArray[np.int32]  # [n] entity in the body, -1 for any
     feature: NDArray[np.int16]  # [n] code of the feature
+    of_x: NDArray[np.int32]  # [n] attribute of X in a condition
+    of_y: NDArray[np.int32]  # [n] attribute of Y
+    low: NDArray[np.float64]  # [n] bounds of a condition, infinite for other rules
+    high: NDArray[np.float64]  # [n]
 
     @classmethod
     def chains(cls, size: int) -> Kinds:
         """The columns of `size` chains."""
         none = np.full(size, -1, np.int32)
-        return cls(np.zeros(size, np.int8), none, none, np.full(size, -1, np.int16))
+        return cls.facts(np.zeros(size, np.int8), none, none, np.full(size, -1, np.int16))
+
+    @classmethod
+    def facts(
+        cls,
+        kind: NDArray[np.int8],
+        constant: NDArray[np.int32],
+        other: NDArray[np.int32],
+        feature: NDArray[np.int16],
+    ) -> Kinds:
+        """The columns of rules that are no conditions."""
+        none, infinite = np.full(len(kind), -1, np.int32), np.full(len(kind), np.inf)
+        return cls(kind, constant, other, feature, none, none, -infinite, infinite)
 
     @classmethod
     def of(cls, rules: Sequence[Rule]) -> Kinds:
         """The columns of rules."""
         if all(isinstance(rule, Chain) for rule in rules):
             return cls.chains(len(rules))
-        rows = np.array([_row(rule) for rule in rules], np.int64).reshape(-1, 4).T
-        kind, constant, other, feature = rows
-        return cls(
-            kind.astype(np.int8), constant.astype(np.int32), other.astype(np.int32), feature.astype(np.int16)
-        )
+        columns = zip(*map(_row, rules), strict=True)
+        types = (np.int8, np.int32, np.int32, np.int16, np.int32, np.int32, np.float64, np.float64)
+        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, types, strict=True)))
 
     def take(self, ids: NDArray[np.integer]) -> Kinds:
         """The columns of some rules."""
         return Kinds(*(column[ids] for column in self))
 
 
-def _row(rule: Rule) -> tuple[int, int, int, int]:
+def _row(rule: Rule) -> tuple[float, ...]:
+    """The columns of one rule."""
+    no_condition = -1, -1, -math.inf, math.inf
     if isinstance(rule, Constant):
         kind = Kind.OF_HEAD if rule.at_head else Kind.OF_ANSWER
-        return kind, rule.constant, rule.other, -1
+        return kind, rule.constant, rule.other, -1, *no_condition
+    if isinstance(rule, Condition):
+        return Kind.CONDITION, rule.constant, -1, -1, rule.of_x, rule.of_y, *rule.interval
     if isinstance(rule, Feature):
-        return Kind.FEATURE, -1, -1, code_of(rule.name)
-    return Kind.CHAIN, -1, -1, -1
+        return Kind.FEATURE, -1, -1, code_of(rule.name), *no_condition
+    return Kind.CHAIN, -1, -1, -1, *no_condition
 
 
 class RuleSet:
@@ -189,6 +219,9 @@ class RuleSet:
         if kind == Kind.FEATURE:
             return Feature(head, name_of(int(self.kinds.feature[i])))
         constants = int(self.kinds.constant[i]), int(self.kinds.other[i])
+        if kind == Kind.CONDITION:
+            interval = Interval(float(self.kinds.low[i]), float(self.kinds.high[i]))
+            return Condition(head, constants[0], int(self.kinds.of_x[i]), int(self.kinds.of_y[i]), interval)
         return Constant(head, body[0], *constants, bool(kind == Kind.OF_HEAD))
 
     def __hash__(self) -> int:
@@ -234,9 +267,9 @@ class RuleSet:
 
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
-        """Atoms in the body of every rule; a feature counts as one."""
+        """Atoms in the body of every rule; a feature and a condition count as one."""
         lengths = np.diff(self.body_ptr)
-        lengths[self.are_features] = 1
+        lengths[self.are_features | self.are_conditions] = 1
         lengths.setflags(write=False)
         return lengths
 
@@ -280,6 +313,11 @@ class RuleSet:
         """Which rules [n] have constants."""
         return self._of_kind(Kind.OF_ANSWER, Kind.OF_HEAD)
 
+    @cached_property
+    def are_conditions(self) -> NDArray[np.bool_]:
+        """Which rules [n] are conditions."""
+        return self._of_kind(Kind.CONDITION)
+
     def are_feature(self, name: str) -> NDArray[np.bool_]:
         """Which rules [n] are the feature of this name."""
         return np.asarray(self.kinds.feature == code_of(name))
@@ -309,19 +347,23 @@ class RuleSet:
         return self.filter(~trivial)
 
     def renamed(
-        self, relations: NDArray[np.int32], entities: NDArray[np.int32]
+        self, relations: NDArray[np.int32], entities: NDArray[np.int32], attributes: NDArray[np.int32]
     ) -> tuple[RuleSet, NDArray[np.bool_], NDArray[np.bool_]]:
-        """The rules by the ids of another graph, given those of all relations and entities, -1 for none.
+        """The rules by the ids of another graph, given those of relations, entities and attributes, -1: none.
 
-        Returns the rules that stay, and masks [n] of those that lose a relation, and that lose an entity.
+        Returns the rules that stay, and masks [n] of those that lose a relation or an attribute, and that
+        lose an entity.
         """
         is_lost = np.append(0, np.cumsum(relations[self.body] < 0))
         no_relation = (relations[self.heads] < 0) | (np.diff(is_lost[self.body_ptr]) > 0)
         constant, other = (_renamed(column, entities) for column in (self.kinds.constant, self.kinds.other))
+        of_x, of_y = (_renamed(column, attributes) for column in (self.kinds.of_x, self.kinds.of_y))
+        no_relation |= ((of_x < 0) & (self.kinds.of_x >= 0)) | ((of_y < 0) & (self.kinds.of_y >= 0))
         no_entity = (constant != self.kinds.constant) & (constant < 0)
         no_entity |= (other != self.kinds.other) & (other < 0)
         kept = np.flatnonzero(~(no_relation | no_entity))
-        left, kinds = self._take(kept), self.kinds._replace(constant=constant, other=other).take(kept)
+        columns = self.kinds._replace(constant=constant, other=other, of_x=of_x, of_y=of_y)
+        left, kinds = self._take(kept), columns.take(kept)
         moved = RuleSet(relations[left.heads], left.body_ptr, relations[left.body], left.trust, kinds)
         return moved, no_relation, no_entity
 
@@ -335,7 +377,9 @@ class RuleSet:
 
     def _rows(self, width: int) -> NDArray[np.void]:
         """Each rule [n] as one value: its columns and its body, filled up to a width."""
-        columns = self.heads, *self.kinds, self.steps(np.arange(len(self)), width)
+        kinds, bounds = self.kinds[:6], self.kinds[6:]
+        columns: list[NDArray[Any]] = [self.heads, *kinds, self.steps(np.arange(len(self)), width)]
+        columns += [(bound + 0.0).view(np.int32).reshape(-1, 2) for bound in bounds]  # -0.0 is 0.0
         rows = np.ascontiguousarray(np.column_stack(columns), np.int32)
         return rows.view(np.dtype((np.void, 4 * rows.shape[1]))).ravel()
 
@@ -366,6 +410,12 @@ def entities_by_name(rules: RuleSet, source: Vocab, target: Vocab) -> NDArray[np
     return found
 
 
+def attributes_by_name(source: Vocab, target: Vocab) -> NDArray[np.int32]:
+    """The id in another vocabulary of every attribute; -1 where the same name has none of the same kind."""
+    places = {one: i for i, one in enumerate(target.attributes)}
+    return np.array([places.get(one, -1) for one in source.attributes], np.int32)
+
+
 def _renamed(ids: NDArray[np.int32], new: NDArray[np.int32]) -> NDArray[np.int32]:
     """The new id of each entity [n]; -1 where there is none, as before or now."""
     return np.where(ids < 0, -1, new[ids] if len(new) else -1).astype(np.int32)
@@ -381,7 +431,10 @@ def pack_rules(rules: RuleSet) -> Arrays:
     feature[rules.are_features] = place
     names = "\n".join(name_of(code) for code in codes.tolist()).encode()
     text = np.frombuffer(names, np.uint8).copy()
-    return arrays | rules.kinds._replace(feature=feature)._asdict() | {"feature_names": text}
+    columns = rules.kinds._replace(feature=feature)._asdict()
+    if not rules.are_conditions.any():
+        columns = {name: columns[name] for name in columns if name not in CONDITION_COLUMNS}
+    return arrays | columns | {"feature_names": text}
 
 
 def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
@@ -400,7 +453,7 @@ def unpack_rules(arrays: Mapping[str, NDArray[Any]]) -> RuleSet:
 
 
 def _unpacked_kinds(arrays: Mapping[str, NDArray[Any]]) -> Kinds:
-    kind, constant, other, feature = (arrays[name].copy() for name in Kinds._fields)
+    kind, constant, other, feature = (arrays[name].copy() for name in Kinds._fields[:4])
     names = [
         name for name in arrays["feature_names"].tobytes().decode("utf-8", "replace").split("\n") if name
     ]
@@ -409,7 +462,8 @@ def _unpacked_kinds(arrays: Mapping[str, NDArray[Any]]) -> Kinds:
     if (feature[kind == Kind.FEATURE] >= len(names)).any():
         raise RuleError("a rule has a feature without a name: its file is damaged")
     codes = np.array([*map(code_of, names), -1], np.int16)
-    return Kinds(kind, constant, other, codes[np.where(kind == Kind.FEATURE, feature, -1)])
+    found = Kinds.facts(kind, constant, other, codes[np.where(kind == Kind.FEATURE, feature, -1)])
+    return found._replace(**{name: arrays[name].copy() for name in CONDITION_COLUMNS if name in arrays})
 
 
 def _require_well_formed(rules: RuleSet) -> None:
@@ -417,10 +471,17 @@ def _require_well_formed(rules: RuleSet) -> None:
     lengths, kinds = np.diff(rules.body_ptr), rules.kinds
     with_constants, are_features = rules.have_constants, rules.are_features
     is_wrong = (with_constants & ((lengths != 1) | (kinds.constant < 0))) | (are_features & (lengths != 0))
-    is_wrong |= ~with_constants & ((kinds.constant >= 0) | (kinds.other >= 0))
+    are_conditions = rules.are_conditions
+    is_wrong |= ~with_constants & ((kinds.constant >= 0) & ~are_conditions | (kinds.other >= 0))
+    is_wrong |= are_conditions & ((lengths != 0) | ~(kinds.low < kinds.high))
+    compares, has_one = (kinds.of_x >= 0) & (kinds.of_y >= 0), (kinds.of_x >= 0) != (kinds.of_y >= 0)
+    is_wrong |= are_conditions & ~np.where(kinds.constant < 0, compares, has_one)
+    is_wrong |= ~are_conditions & (compares | has_one | (kinds.low > -np.inf) | (kinds.high < np.inf))
     is_wrong |= are_features != (kinds.feature >= 0)
     if is_wrong.any() or rules.body.min(initial=0) < 0:
-        raise RuleError("a rule is neither a chain, nor has constants, nor is a feature: its file is damaged")
+        raise RuleError(
+            "a rule is no chain, has no constants, and is no feature and no condition: its file is damaged"
+        )
 
 
 def _are_distinct(rules: RuleSet) -> bool:
@@ -428,7 +489,7 @@ def _are_distinct(rules: RuleSet) -> bool:
     sizes = np.diff(rules.body_ptr)
     for length in np.unique(sizes):
         ids = np.flatnonzero(sizes == length)
-        rows = np.column_stack([rules.heads[ids], *rules.kinds.take(ids), rules.steps(ids, int(length))])
+        rows = rules._take(ids)._rows(int(length)).view(np.int32).reshape(len(ids), -1)
         factors = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1])
         hashes = np.sort(rows.astype(np.int64) @ factors)  # overflows, which does no harm to a hash
         if (hashes[1:] == hashes[:-1]).any() and len(np.unique(rows, axis=0)) < len(ids):

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.packed import annotation_arrays, facts_by_split, reviewed_facts
+from rnnlogic.data.packed import annotation_arrays, facts_by_split, reviewed_facts, value_arrays
 
 FREE_KEYS = ("threads",)  # settings that change no result
 
@@ -28,12 +28,14 @@ def fingerprint(dataset: Dataset) -> dict[str, str]:
     lists = {"entities": vocab.entities, "relations": vocab.relations}
     every = facts_by_split(dataset) | reviewed_facts(dataset)
     beside, source_sets = annotation_arrays(dataset)
+    beside |= value_arrays(dataset)
     facts = {split: facts.astype("<i4") for split, facts in every.items()}
     return {
         "name": dataset.name,
         **{kind: _digest(len(names), json.dumps(names).encode()) for kind, names in lists.items()},
         **{split: _digest(len(rows), rows.tobytes()) for split, rows in facts.items()},
         **{name: _digest(len(rows), rows.tobytes()) for name, rows in beside.items()},
+        **({"attributes": json.dumps(vocab.attributes)} if vocab.attributes else {}),
         **({"sources": _digest(len(source_sets), json.dumps(source_sets).encode())} if source_sets else {}),
     }
 

@@ -12,7 +12,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.fit.given import NOTHING_GIVEN, GivenRules
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.rules.ruleset import RuleSet, entities_by_name
+from rnnlogic.rules.ruleset import RuleSet, attributes_by_name, entities_by_name
 from rnnlogic.rules.table import WEIGHT
 from rnnlogic.runs.finished import read_weighted_rules
 from rnnlogic.runs.folder import Run
@@ -73,9 +73,11 @@ def _of_run(folder: Path, vocab: Vocab) -> GivenRules:
             ours[relation] = vocab.relation_id(theirs.relation_name(relation))
         except UnknownNameError as error:
             raise RuleError(f"{folder}: its rules have an {error}") from None
-    moved, _, is_lost = rules.renamed(ours, entities_by_name(rules, theirs, vocab))
-    kept, number = ~is_lost, int(is_lost.sum())
-    notes = (f"{folder}: {number:,} rules dropped: they name entities that are not here",) if number else ()
+    names = entities_by_name(rules, theirs, vocab), attributes_by_name(theirs, vocab)
+    moved, no_attribute, no_entity = rules.renamed(ours, *names)
+    kept, number = ~(no_attribute | no_entity), int((no_attribute | no_entity).sum())
+    lost = f"{folder}: {number:,} rules dropped: they name entities or attributes that are not here"
+    notes = (lost,) if number else ()
     return GivenRules(moved, weights[kept], log_prior[kept], notes, config.predictor.feature)
 
 

@@ -22,6 +22,7 @@ from rnnlogic.explain.walks import facts_of
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.render.html import LISTED, path_html, reason_strands, shades
 from rnnlogic.render.svg import Strand, picture
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Constant, Rule, format_rule
 from rnnlogic.serve.api import entity_info
@@ -262,7 +263,7 @@ def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
 def _ends(rule: Rule, path: Path, vocab: Vocab) -> list[str]:
     """The entities that a rule joins; the walk of a rule with constants leads to one of them only."""
     ends = [path.entities[0], path.entities[-1]]
-    if isinstance(rule, Constant):
+    if isinstance(rule, Constant) or (isinstance(rule, Condition) and not rule.compares):
         ends[0 if rule.at_head else 1] = rule.constant
     return [vocab.entities[end] for end in ends]
 

@@ -28,6 +28,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.features.chains.paths import Path, paths
 from rnnlogic.features.ground import Grounder, Grounding
 from rnnlogic.mining.kernels import HeadsOfBodies, Matches, Reached, add_matches
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -70,7 +71,7 @@ class AmieStatistics:
     def examples(self, graph: Graph, rules: RuleSet, i: int) -> list[Path]:
         """A walk for each example pair of rule i."""
         found = [(x, y) for x, y in self.pairs[i].tolist() if x >= 0]
-        return [paths(graph, x, rules[i], y, limit=1).paths[0] for x, y in found]
+        return [path for x, y in found for path in paths(graph, x, rules[i], y, limit=1).paths]
 
 
 def amie_statistics(
@@ -95,7 +96,7 @@ def amie_statistics(
     predictions, support, pca = np.zeros((3, len(rules)), np.int64)  # of the rules in `order`
     pairs = np.full((len(rules), examples, 2), -1, np.int32)
     is_reached = np.zeros(graph.num_entities, np.bool_)
-    total, done = len(entities) * (math.ceil(len(bodies) / BODIES) + int(rules.have_constants.any())), 0
+    total, done = len(entities) * (math.ceil(len(bodies) / BODIES) + int((~rules.are_chains).any())), 0
     for block, part in groundings(graph, bodies, entities, threads):
         ends = ptr[block : block + len(part.rules) + 1]
         own = slice(ends[0], ends[-1])
@@ -143,16 +144,16 @@ def with_statistics(
     return table.with_columns(columns)
 
 
-Body = Chain | Constant  # a rule with head 0
+Body = Chain | Constant | Condition  # a rule with head 0
 
 
 def by_body(rules: RuleSet) -> tuple[NDArray[np.int64], list[Body], NDArray[np.int64]]:
     """Rule ids [n] sorted by body, the distinct bodies, and where the rules of each begin [bodies+1].
 
-    Bodies with constants come last. There must be no features.
+    Bodies with constants and conditions come last. There must be no features.
     """
     bodies: list[Any] = [rule._replace(head=0) for rule in rules]
-    last = rules.have_constants.tolist()
+    last = (rules.have_constants + 2 * rules.are_conditions).tolist()
     order = sorted(range(len(bodies)), key=lambda i: (last[i], bodies[i]))
     starts = [i for i, rule in enumerate(order) if i == 0 or bodies[rule] != bodies[order[i - 1]]]
     return (

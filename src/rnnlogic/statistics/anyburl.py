@@ -23,6 +23,7 @@ from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import count_simple
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import NONE, Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
@@ -58,7 +59,7 @@ class _Shared(NamedTuple):
 class _Unit(NamedTuple):
     """A body and the heads of the rules that have it."""
 
-    body: Chain | Constant  # with head 0
+    body: Chain | Constant | Condition  # with head 0
     heads: NDArray[np.int32]
 
 
@@ -70,7 +71,10 @@ def anyburl_statistics(
     seed: int = 0,
     tick: Tick = no_tick,
 ) -> AnyburlStatistics:
-    """AnyBURL's statistics of every rule; a rule r <- r or with an empty body predicts nothing."""
+    """AnyBURL's statistics of every rule; a rule r <- r or with an empty body predicts nothing.
+
+    Neither does a condition, which AnyBURL does not know.
+    """
     order, bodies, ptr = by_body(rules)
     heads = rules.heads[order]
     predictions, support = np.zeros((2, len(rules)), np.int64)  # of the rules in `order`
@@ -97,6 +101,8 @@ def _count(shared: _Shared, unit: _Unit) -> tuple[NDArray[np.int64], NDArray[np.
     graph, support = shared.graph, np.zeros(len(unit.heads), np.int64)
     if isinstance(unit.body, Constant):
         return _count_constants(graph, unit, unit.body)
+    if isinstance(unit.body, Condition):
+        return support, support, False
     steps_of_body = unit.body.body
     if not steps_of_body:
         return support, support, False

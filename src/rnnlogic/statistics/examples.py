@@ -7,6 +7,7 @@ from typing import NamedTuple
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.paths import Path, paths
 from rnnlogic.features.ground import Grounder
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Feature, Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.figures import random_blocks
@@ -57,6 +58,6 @@ def _walks(graph: Graph, rule: Rule, pairs: list[tuple[int, int]], most: int) ->
     for x, y in pairs:
         first.setdefault(x, (x, y))
     chosen = list(dict.fromkeys([*first.values(), *pairs]))[:most]
-    if isinstance(rule, Feature):
+    if isinstance(rule, Feature | Condition):
         return [Path(pair, ()) for pair in chosen]
     return [paths(graph, x, rule, y, limit=1).paths[0] for x, y in chosen]

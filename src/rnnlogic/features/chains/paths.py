@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.features.conditions import holds
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule
 
 Fact = tuple[int, int, int]  # head, relation (0..2R-1), tail
@@ -26,7 +28,7 @@ INT64_LIMIT = 2**63
 
 @dataclass(frozen=True)
 class Path:
-    """A walk: `relations[i]` leads from `entities[i]` to `entities[i + 1]`."""
+    """A walk: `relations[i]` leads from `entities[i]` to `entities[i + 1]`; a condition has no steps."""
 
     entities: tuple[int, ...]
     relations: tuple[int, ...]
@@ -34,6 +36,8 @@ class Path:
     def text(self, vocab: Vocab, labels: bool = True) -> str:
         """The walk with names, such as `alice -friend-> bob <-likes- carol`."""
         names = [vocab.described(e) if labels else vocab.entities[e] for e in self.entities]
+        if not self.relations:
+            return " and ".join(names)
         steps = [
             _step_text(relation, vocab, labels, vocab.told_of(head, relation, tail))
             for head, relation, tail in zip(self.entities, self.relations, self.entities[1:], strict=False)
@@ -60,10 +64,15 @@ def paths(
     """Paths from head to tail along a rule's body, without the fact `hidden` in either direction.
 
     Which walks are paths is up to the graph (`path_kind`). Of a rule with constants these are the facts
-    that make its body true, which counts as one path.
+    that make its body true, which counts as one path. A condition needs no facts: its only path is the
+    entities that it is about.
     """
     if isinstance(rule, Constant):
         return _facts_behind(graph, head, rule, tail, limit, hidden)
+    if isinstance(rule, Condition):
+        ends = (head, tail) if rule.compares else (tail if rule.at_head else head,)
+        there = (Path(ends, ()),) if holds(graph, rule, head, tail) else ()
+        return PathList(len(there), there[:limit])
     body = _body_of(rule)
     layers = _walk_layers(graph, head, body, tail, hidden)
     is_simple = graph.path_kind == "simple"

@@ -28,7 +28,7 @@ class CompactSettings(Settings):
 
     enabled: bool = Field(True, description="Leave the compact model behind; if not, the full one")
     tolerance: float = Field(
-        0.02, ge=0, lt=1, description="Share of the full model's validation MRR that may be lost"
+        0.01, ge=0, lt=1, description="Share of the full model's validation MRR that may be lost"
     )
     rules: int | None = Field(None, ge=1, description="Maximum number of rules per relation and direction")
     signs: Literal["any", "nonnegative"] = Field(

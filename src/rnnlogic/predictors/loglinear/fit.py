@@ -20,7 +20,7 @@ from rnnlogic.features.ground import Grounder
 from rnnlogic.features.ops.kernels import held_results
 from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
-from rnnlogic.predictors.loglinear.decay import feature_scale, scaled
+from rnnlogic.predictors.loglinear.decay import decay_scale, scaled
 from rnnlogic.predictors.loglinear.kernels import (
     loss_and_gradient,
     merged,
@@ -319,7 +319,7 @@ def weights_of(
     is_named = rules.are_features[found.ids]
     signs = signs_of(lifts_of(found, is_named) if lift is None else lift, settings.sign_lift)
     found = discounted(found, settings.answer_discount, is_named)
-    scale = feature_scale(rules, found.ids, settings.evidence_decay)
+    scale = decay_scale(rules, found.ids, settings)
     weights, loss = fit_weights(scaled(found, scale), settings, rng, signs)
     return scale * weights, loss
 

@@ -10,6 +10,8 @@ from pydantic import Field
 from rnnlogic.base.settings import Settings
 from rnnlogic.base.types import Feature
 
+DECAYS = ("weight_decay", "evidence_decay", "length_decay")  # what a fit chooses on validation facts
+
 
 class LogLinearSettings(Settings):
     """The log-linear predictor: one convex problem per head relation."""
@@ -27,6 +29,9 @@ class LogLinearSettings(Settings):
         gt=0,
         le=1,
         description="Share of the weight decay for features without a body: few numbers per relation",
+    )
+    length_decay: float = Field(
+        1.0, ge=1, description="Factor on the weight decay of a rule for each step after the first"
     )
     weight_limit: float | None = Field(
         None, gt=0, description="Bound on |psi|: an answer needs several rules to get a high score"

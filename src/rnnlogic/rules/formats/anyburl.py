@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.base.errors import RuleError, UnknownNameError
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.formats.lines import (
     FIGURES,
     ImportReport,
@@ -108,9 +109,12 @@ def write_anyburl_rules(path: str | Path, table: RuleTable, vocab: Vocab) -> Non
 
 def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     """One rule as AnyBURL writes it, without its figures."""
-    if isinstance(rule, Feature) or (isinstance(rule, Chain) and not 1 <= len(rule.body) <= len(VARIABLES)):
+    if isinstance(rule, Feature | Condition) or (
+        isinstance(rule, Chain) and not 1 <= len(rule.body) <= len(VARIABLES)
+    ):
         raise RuleError(
-            f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms"
+            f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms "
+            "and no conditions on numbers"
         )
     text = _constants_text(rule, vocab) if isinstance(rule, Constant) else _chain_text(rule, vocab)
     if not _is_read_back(text, rule, vocab):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rnnlogic.base.types import PathKind
-from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.cypher import cypher, cypher_facts
 from rnnlogic.rules.programs.logic import datalog, datalog_facts, prolog, prolog_facts
@@ -31,7 +30,7 @@ PROGRAMS: dict[str, Callable[[RuleTable, Vocab, PathKind], str]] = {
     "sql": sql,
 }
 RANKINGS: dict[str, Callable[..., str]] = {"sparql-ranking": sparql_ranking, "sql-ranking": sql_ranking}
-FACTS: dict[str, Callable[[Triples, Vocab], str]] = {
+FACTS: dict[str, Callable[..., str]] = {
     "prolog": prolog_facts,
     "datalog": datalog_facts,
     "sparql": sparql_facts,
@@ -41,6 +40,6 @@ FACTS: dict[str, Callable[[Triples, Vocab], str]] = {
 }
 
 
-def facts_for(language: str) -> Callable[[Triples, Vocab], str]:
-    """The writer of facts for a program; `sparql-insert` uses that of `sparql`."""
+def facts_for(language: str) -> Callable[..., str]:
+    """The writer of facts, names and values for a program; `sparql-insert` uses that of `sparql`."""
     return FACTS[language.split("-")[0]]

@@ -1,16 +1,21 @@
 """What all program writers share: rules as atoms between the places of a chain.
 
 A rule with constants has one atom. Its constants are bound to places: X or Y, and the one behind them, Z.
+A condition has a test instead of atoms; dates are days, date-times seconds since 1970.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import PathKind
+from rnnlogic.data.attributes import Attribute, Values
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.rules.conditions import Condition, Interval
 from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, chain_variables, format_rule, rule_label
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
@@ -21,6 +26,25 @@ class Atom(NamedTuple):
     relation: str
     left: int
     right: int
+
+
+class Test(NamedTuple):
+    """A condition on the value of X, on that of Y, or on how much more that of Y is."""
+
+    of_x: Attribute | None
+    of_y: Attribute | None
+    interval: Interval
+    sign: str | None  # how X compares with Y, if that is all it says
+
+    @property
+    def values(self) -> list[tuple[int, Attribute]]:
+        """The places that have values, with their attributes."""
+        return [(i, one) for i, one in enumerate((self.of_x, self.of_y)) if one is not None]
+
+    def checks(self, terms: Mapping[int, str], number: Callable[[float], str]) -> list[str]:
+        """Comparisons, by what stands for the values of the places."""
+        term = " - ".join(terms[place] for place, _ in reversed(self.values))
+        return [f"{term} {sign} {number(limit)}" for sign, limit in self.interval.limits]
 
 
 class Clause(NamedTuple):
@@ -34,16 +58,17 @@ class Clause(NamedTuple):
     label: str | None  # the same as people see it, if relations have labels
     bound: Mapping[int, str]  # entities at places
     unequal: list[tuple[int, int]]  # places with different entities
+    test: Test | None = None  # the body of a condition
 
     @property
     def has_constants(self) -> bool:
         """Whether it is a rule with constants; its body holds or not, so it counts as one path."""
-        return bool(self.bound)
+        return bool(self.bound) and self.test is None
 
     @property
     def variables(self) -> list[str]:
         """The variable of each place."""
-        return [*chain_variables(self.length), "Z"] if self.bound else chain_variables(self.length)
+        return [*chain_variables(self.length), "Z"] if self.has_constants else chain_variables(self.length)
 
     @property
     def free(self) -> int:
@@ -53,7 +78,7 @@ class Clause(NamedTuple):
     @property
     def length(self) -> int:
         """Number of atoms in the body, and the place of Y."""
-        return len(self.body)
+        return len(self.body) if self.test is None else 1
 
     @property
     def note(self) -> str:
@@ -69,8 +94,14 @@ def clauses(table: RuleTable, vocab: Vocab, path_kind: PathKind) -> Iterator[Cla
         text = format_rule(rule, vocab)
         if isinstance(rule, Feature) or (isinstance(rule, Chain) and not rule.body):
             raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
-        bodies, bound = _body(rule, vocab)
         label = rule_label(rule, vocab)
+        if isinstance(rule, Condition):
+            named = {} if rule.compares else {0 if rule.at_head else 1: vocab.entities[rule.constant]}
+            unequal = [(0, 1)] if rule.compares else []
+            head = _atom(rule.head, 0, 1, vocab)
+            yield Clause(number, head, [], weight, text, label, named, unequal, _test(rule, vocab))
+            continue
+        bodies, bound = _body(rule, vocab)
         is_simple = path_kind == "simple" and isinstance(rule, Chain)
         unequal = _unequal(len(bodies)) if is_simple else []
         head = _atom(rule.head, 0, len(bodies), vocab)
@@ -108,6 +139,18 @@ def _body(rule: Chain | Constant, vocab: Vocab) -> tuple[list[Atom], dict[int, s
     bound = {0 if rule.at_head else 1: vocab.entities[rule.constant]}
     bound |= {} if rule.other == NONE else {2: vocab.entities[rule.other]}
     return [_atom(rule.step, *ends, vocab)], bound
+
+
+def _test(rule: Condition, vocab: Vocab) -> Test:
+    of_x, of_y = (None if i < 0 else vocab.attributes[i] for i in (rule.of_x, rule.of_y))
+    return Test(of_x, of_y, rule.interval, rule.sign)
+
+
+def values_in(values: Values | None, vocab: Vocab) -> Iterator[tuple[int, Attribute, float]]:
+    """The values of entities, for programs: entity, attribute, number."""
+    for attribute, own in zip(vocab.attributes, () if values is None else values, strict=False):
+        for entity in np.flatnonzero(~np.isnan(own)).tolist():
+            yield entity, attribute, float(own[entity])
 
 
 def _unequal(length: int) -> list[tuple[int, int]]:

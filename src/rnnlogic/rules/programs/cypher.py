@@ -1,5 +1,7 @@
 """Rules as Cypher: relations are relationship types between nodes `(:Entity {name})`.
 
+Attributes are properties of nodes, all numbers.
+
 Every step has its own MATCH: a single MATCH never uses a relationship twice and would miss walks.
 """
 
@@ -10,9 +12,10 @@ from itertools import groupby
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import PathKind
+from rnnlogic.data.attributes import Values
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Clause, clauses, without_nul
+from rnnlogic.rules.programs.chain import Clause, Test, clauses, double, values_in, without_nul
 from rnnlogic.rules.rule import chain_variables
 from rnnlogic.rules.table import RuleTable
 
@@ -22,10 +25,20 @@ def cypher(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> st
     return "UNION ALL\n".join(_answers(clause) for clause in clauses(table, vocab, path_kind))
 
 
-def cypher_facts(triples: Triples, vocab: Vocab) -> str:
-    """Statements that create the entities, then the facts of each relation."""
+def cypher_facts(triples: Triples, vocab: Vocab, values: Values | None = None) -> str:
+    """Statements that create the entities, their attributes, then the facts of each relation."""
     names = ", ".join(map(cypher_string, vocab.entities))
     statements = [f"UNWIND [{names}] AS name CREATE (:Entity {{name: name}});\n"]
+    told = groupby(values_in(values, vocab), key=lambda value: value[1].name)
+    for name, rows_of in told:
+        numbers = ", ".join(
+            f"{{name: {cypher_string(vocab.entities[entity])}, value: {double(number)}}}"
+            for entity, _, number in rows_of
+        )
+        statements.append(
+            f"UNWIND [{numbers}] AS told MATCH (e:Entity) WHERE e.name = told.name "
+            f"SET e.{cypher_name(name)} = told.value;\n"
+        )
     facts = sorted((relation, head, tail) for head, relation, tail in triples.tolist())
     for relation, rows in groupby(facts, key=lambda fact: fact[0]):
         pairs = ", ".join(
@@ -52,7 +65,26 @@ def cypher_name(name: str) -> str:
     return "`" + without_nul(name, "Cypher").replace("`", "``") + "`"
 
 
+def _tested(clause: Clause, test: Test) -> str:
+    """A condition, which each pair fulfils once."""
+    names = {0: "x", 1: "y"}
+    terms = {place: f"{names[place]}.{cypher_name(one.name)}" for place, one in test.values}
+    nodes = ", ".join(f"({names[place]}:Entity)" for place in terms)
+    checks = test.checks(terms, double) + ["x.name <> y.name" for _ in clause.unequal]
+    ends = [
+        cypher_string(clause.bound[place]) if place in clause.bound else f"{names[place]}.name"
+        for place in (clause.head.left, clause.head.right)
+    ]
+    return (
+        f"// {clause.note}\nMATCH {nodes} WHERE {' AND '.join(checks)}\n"
+        f"RETURN {clause.number} AS rule, {ends[0]} AS head, "
+        f"{cypher_string(clause.head.relation)} AS relation, {ends[1]} AS tail, 1 AS walks\n"
+    )
+
+
 def _answers(clause: Clause) -> str:
+    if clause.test is not None:
+        return _tested(clause, clause.test)
     if clause.has_constants:
         return _constants(clause)
     variables = [name.lower() for name in chain_variables(clause.length)]

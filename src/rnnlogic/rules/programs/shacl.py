@@ -6,6 +6,7 @@ patterns and FILTER only, which SPARQL has too.
 
 from __future__ import annotations
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import PathKind
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.chain import Atom, Clause, clauses
@@ -25,6 +26,10 @@ def shacl(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str
 
 
 def _rule(clause: Clause) -> str:
+    if clause.test is not None:
+        raise RuleError(
+            f"{clause.text}: conditions are not written as SHACL rules; leave it out, or use sparql"
+        )
     terms = [
         iri(clause.bound[place]) if place in clause.bound else f"?{name}"
         for place, name in enumerate(clause.variables)

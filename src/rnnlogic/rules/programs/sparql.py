@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
+from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import Feature, PathKind
+from rnnlogic.data.attributes import Kind, Values, value_text
 from rnnlogic.data.graph import Triples
+from rnnlogic.data.rdf import XSD
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Clause, clauses, double, weighted
+from rnnlogic.rules.programs.chain import Clause, Test, clauses, double, values_in, weighted
 from rnnlogic.rules.table import RuleTable
 
 BASE = "urn:rnnlogic:"
@@ -59,10 +62,14 @@ def sparql_ranking(
     )
 
 
-def sparql_facts(triples: Triples, vocab: Vocab) -> str:
-    """Facts as N-Triples."""
+def sparql_facts(triples: Triples, vocab: Vocab, values: Values | None = None) -> str:
+    """Facts as N-Triples, attributes as literals."""
     entities, relations = [*map(iri, vocab.entities)], [*map(iri, vocab.relations)]
-    return "".join(
+    told = "".join(
+        f"{entities[entity]} {iri(attribute.name)} {literal(number, attribute.kind)} .\n"
+        for entity, attribute, number in values_in(values, vocab)
+    )
+    return told + "".join(
         f"{entities[head]} {relations[relation]} {entities[tail]} .\n"
         for head, relation, tail in triples.tolist()
     )
@@ -73,6 +80,31 @@ def iri(name: str) -> str:
     if _IRI.fullmatch(name) and not name.startswith(BASE):
         return f"<{name}>"
     return f"<{BASE}{quote(name, safe='')}>"
+
+
+def literal(number: float, kind: Kind) -> str:
+    """A value with its datatype."""
+    text = repr(number) if kind == "number" else value_text(number, kind)
+    return f'"{text}"^^<{XSD}{ {"number": "double", "date": "date", "time": "dateTime"}[kind] }>'
+
+
+def _tested(clause: Clause, test: Test, first: str, last: str) -> str:
+    """A condition on literals. SPARQL cannot take one date from another."""
+    kind, places = test.values[0][1].kind, (first, last)
+    patterns = [f"{places[place]} {iri(one.name)} ?v{place} ." for place, one in test.values]
+    if len(test.values) == 1:
+        checks = test.checks({0: "?v0", 1: "?v1"}, lambda number: literal(number, kind))
+    elif test.sign is not None:
+        checks = [f"?v0 {test.sign} ?v1"]
+    elif kind == "number":
+        checks = test.checks({0: "?v0", 1: "?v1"}, double)
+    else:
+        raise RuleError(
+            f"{clause.text}: SPARQL has no differences of dates; leave the rule out, or choose sql"
+        )
+    checks += [f"{first} != {last}" for _ in clause.unequal]
+    named = [f"VALUES {places[place]} {{ {iri(name)} }}" for place, name in clause.bound.items()]
+    return " ".join([*patterns, *(f"FILTER({check})" for check in checks), *named])
 
 
 def _predicted(rules: list[Clause]) -> str:
@@ -100,6 +132,8 @@ def _weighted(clause: Clause, values: str) -> str:
 
 
 def _body(clause: Clause, first: str, last: str) -> str:
+    if clause.test is not None:
+        return _tested(clause, clause.test, first, last)
     if clause.has_constants:
         return _constants(clause, first, last)
     places = [first, *(f"?z{i}" for i in range(1, clause.length)), last]

@@ -1,14 +1,28 @@
-"""Rules as SQL over a table `facts(head, relation, tail)` that holds every fact once."""
+"""Rules as SQL over a table `facts(head, relation, tail)` that holds every fact once.
+
+Conditions need a table `attributes(entity, attribute, value)` of numbers, too.
+"""
 
 from __future__ import annotations
 
 from rnnlogic.base.types import Feature, PathKind
+from rnnlogic.data.attributes import Values
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Atom, Clause, clauses, double, weighted, without_nul
+from rnnlogic.rules.programs.chain import (
+    Atom,
+    Clause,
+    Test,
+    clauses,
+    double,
+    values_in,
+    weighted,
+    without_nul,
+)
 from rnnlogic.rules.table import RuleTable
 
 _FEATURES: dict[Feature, str] = {"count": "walks", "log1p": "LN(1 + walks)", "binary": "1"}
+_VALUES = "CREATE TABLE attributes (entity VARCHAR, attribute VARCHAR, value DOUBLE);\n"
 _TABLE = "CREATE TABLE facts (head VARCHAR, relation VARCHAR, tail VARCHAR);\n"
 
 
@@ -37,14 +51,19 @@ def sql_ranking(
     )
 
 
-def sql_facts(triples: Triples, vocab: Vocab) -> str:
-    """The table with its facts."""
+def sql_facts(triples: Triples, vocab: Vocab, values: Values | None = None) -> str:
+    """The table with its facts, and that of attributes if there are any."""
     entities, relations = [*map(sql_string, vocab.entities)], [*map(sql_string, vocab.relations)]
     rows = ",\n".join(
         f"({entities[head]}, {relations[relation]}, {entities[tail]})"
         for head, relation, tail in triples.tolist()
     )
-    return _TABLE + (f"INSERT INTO facts VALUES\n{rows};\n" if rows else "")
+    text = _TABLE + (f"INSERT INTO facts VALUES\n{rows};\n" if rows else "")
+    told = ",\n".join(
+        f"({entities[entity]}, {sql_string(attribute.name)}, {double(number)})"
+        for entity, attribute, number in values_in(values, vocab)
+    )
+    return text + (f"{_VALUES}INSERT INTO attributes VALUES\n{told};\n" if told else "")
 
 
 def sql_string(name: str) -> str:
@@ -67,7 +86,19 @@ def _weighted(clause: Clause, head: str | None) -> str:
     return _select(clause, columns, condition)
 
 
+def _tested(clause: Clause, test: Test, columns: str, conditions: list[str]) -> str:
+    """A condition, which each pair fulfils once."""
+    names = {place: f"v{place}" for place, _ in test.values}
+    where = [f"{names[place]}.attribute = {sql_string(one.name)}" for place, one in test.values]
+    where += test.checks({place: f"{name}.value" for place, name in names.items()}, double)
+    tables = " CROSS JOIN ".join(f"attributes AS {name}" for name in names.values())
+    where += [*_unequal(clause), *conditions]
+    return f"-- {clause.note}\nSELECT {columns}, 1 AS walks\nFROM {tables}\nWHERE {' AND '.join(where)}\n"
+
+
 def _select(clause: Clause, columns: str, conditions: list[str]) -> str:
+    if clause.test is not None:
+        return _tested(clause, clause.test, columns, conditions)
     joins = [
         f"JOIN facts AS b{i} ON {_end(atom, i, i - 1)} = {_place(clause, i - 1)}"
         for i, atom in enumerate(clause.body, start=1)
@@ -90,6 +121,8 @@ def _place(clause: Clause, place: int) -> str:
     """The column that holds a place of the chain, or the entity there."""
     if place in clause.bound:
         return sql_string(clause.bound[place])
+    if clause.test is not None:
+        return f"v{place}.entity"
     i = max(place, 1)
     return _end(clause.body[i - 1], i, place)
 
