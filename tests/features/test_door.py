@@ -45,12 +45,8 @@ TWINS = {  # where a source calls its kernel, and the plain twin; others have no
     "summaries": (summaries, "summarise", plain_constants.summarise),
 }
 VALUES = np.array([[0, 1, 2, 3, 4, 5, np.nan], [3, 1, 4, 1, np.nan, 5, 9]])
-LOCAL = (
-    "summaries",
-    "base_rate",
-    "exclusions",
-    "conditions",
-)  # of these a hidden fact changes its answer only
+# Of these a hidden fact changes its own answer only
+LOCAL = ("summaries", "base_rate", "exclusions", "conditions")
 HIDE = ("nothing", "own fact", "all links")
 
 

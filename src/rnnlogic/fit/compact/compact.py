@@ -73,15 +73,17 @@ def unlike_others(
     grounds all rules but features, which take long and hardly ever are like a chain.
     """
     ids = teacher.rules.by_head(relation)
-    lengths, pinned = teacher.rules.sizes[ids], teacher.pinned[ids]
-    mask = without_twins(grounded.hashes, lengths, pinned)
+    # Of rules of the same size, those stay that reach answers without others
+    costs = 2 * teacher.rules.sizes[ids] - teacher.rules.make_candidates[ids]
+    pinned = teacher.pinned[ids]
+    mask = without_twins(grounded.hashes, costs, pinned)
     if not is_hidden:
         return mask
     hashes = np.zeros(len(ids), np.uint64)
     is_chain = ~teacher.rules.are_features[ids]
     hashes[is_chain] = reach_hashes(chains, relation, np.unique(grounded.heads), teacher)
     places = np.flatnonzero(mask & is_chain)
-    mask[places] = without_twins(hashes[places], lengths[places], pinned[places])
+    mask[places] = without_twins(hashes[places], costs[places], pinned[places])
     return mask
 
 
