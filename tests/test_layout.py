@@ -59,14 +59,17 @@ def parsed(file: Path) -> ast.Module:
     return ast.parse(file.read_text(encoding="utf-8"))
 
 
-def imported(file: Path) -> Iterator[str]:
+@cache
+def imported(file: Path) -> list[str]:
     """Dotted names of everything a file imports, at its top or inside functions."""
+    found = list[str]()
     for node in ast.walk(parsed(file)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: write imports in full"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [f"{node.module}.{alias.name}" for alias in node.names]
+    return found
 
 
 def library(module: str) -> str:

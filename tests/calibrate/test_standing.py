@@ -32,7 +32,7 @@ def test_new_answers_and_their_standing(seed):
             assert sizes[key[0]] == sum(h == key[0] for h, _ in expected)
 
 
-@settings(max_examples=15)
+@settings(max_examples=8)
 @given(seeds)
 def test_both_ways_with_facts_of_the_graph_hidden_each_in_turn(seed):
     graph, scorer = oracles.random_case(seed)

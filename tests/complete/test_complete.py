@@ -84,7 +84,7 @@ def test_the_reason_is_the_one_that_explain_names(seed):
             assert {fact.head, fact.tail} <= ends_of_path
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(seeds)
 def test_the_first_path_without_a_detour(seed):
     graph, scorer = random_case(seed)

@@ -254,14 +254,13 @@ def named(data):
 
 def require_split(model, data, votes):
     """What an aggregate adds is with the rules behind it: weights of chains times values sum to the score."""
-    split = 0
+    split, weights = 0, {rule.text: rule.weight for rule in model.rules()}
     for fact in data.test.tolist():
         told = model.explain(*(names[i] for names, i in zip(named(data), fact, strict=True)))
         if told.contributions:
             assert told.score == pytest.approx(math.fsum(one.contribution for one in told.contributions))
         own = {one.rule: one.weight for one in told.contributions}
         assert not set(votes) & own.keys()
-        weights = {rule.text: rule.weight for rule in model.rules()}
         split += any(text in weights and own[text] != pytest.approx(weights[text]) for text in own)
     assert split
 

@@ -13,7 +13,7 @@ from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.graphs import cases
 from tests.helpers.walks import expected_counts, matrix_counts
 
-many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def found_counts(groundings):

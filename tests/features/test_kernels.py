@@ -14,7 +14,7 @@ from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.graphs import Case, cases
 
-many = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def any_weights(facts):

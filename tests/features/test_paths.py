@@ -47,7 +47,7 @@ def questions(draw):
     return facts, num_entities, num_relations, draw(entities), body, draw(entities), hidden
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(questions())
 @pytest.mark.parametrize("path_kind", ["walks", "simple"])
 def test_paths_equal_brute_force(path_kind, question):

@@ -13,7 +13,7 @@ from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.graphs import ENTITIES, cases
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     facts=st.integers(1, 150),
@@ -101,7 +101,7 @@ def test_add_matches(case):
         np.testing.assert_array_equal(results[0][1], results[1][1])
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(case=cases(), most=st.sampled_from([3, 20, 10_000]))
 def test_count_simple(case, most):
     heads, starts = np.arange(4, dtype=np.int32), np.arange(ENTITIES, dtype=np.int32)[::-1].copy()

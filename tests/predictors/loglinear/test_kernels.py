@@ -13,7 +13,7 @@ from tests.helpers.problems import NUM_RULES, problems
 
 weights = st.lists(st.floats(-2, 2), min_size=NUM_RULES, max_size=NUM_RULES).map(np.array)
 numbers = st.integers(1, NUM_RULES)
-many = settings(max_examples=80, deadline=None)
+many = settings(max_examples=40, deadline=None)
 
 
 @many
