@@ -243,8 +243,8 @@ def test_which_level_is_chosen():
     full = level(1000, 0.8, is_full=True)
     sure, likely = level(100, 0.799, 0.004), level(70, 0.796, 0.004)
     unsure, bad = level(50, 0.793, 0.005), level(10, 0.6, 0.01)
-    assert chosen_level([full, sure, likely, unsure, bad], 0.0125) is sure
-    assert chosen_level([full, likely, unsure, bad], 0.0125) is likely  # none is surer
+    assert chosen_level([full, sure, likely, unsure, bad], 0.0125) is likely
+    assert chosen_level([full, sure, unsure, bad], 0.0125) is sure
     assert chosen_level([full, unsure, bad], 0.0125) is unsure  # none is sure
     assert chosen_level([full, bad], 0.0125) is full  # none is good
 

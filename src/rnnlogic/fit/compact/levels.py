@@ -66,12 +66,12 @@ def frontier(paths: Sequence[Path], most: int | None = None, points: int = 40) -
 def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
     """The smallest level that loses no more than the tolerance, a share of the full model's MRR, against it.
 
-    By two standard errors if one does, else by one, else by none. If no level is so good, the full model is
+    By a standard error if one does, else by none. If no level is so good, the full model is
     taken, or, where it is none of the levels (as with a limit on the rules), one close to the best.
     """
     full = levels[0].mrr + levels[0].drop
     small = [level for level in levels if level.chosen]
-    for errors in (2, 1, 0):
+    for errors in (1, 0):
         good = [level for level in small if level.mrr - errors * level.error >= full * (1 - tolerance)]
         if good:
             return min(good, key=lambda level: (level.rules, -level.mrr))
