@@ -178,7 +178,7 @@ def test_evaluate(uninterrupted, monkeypatch, capsys):
     assert Run.open(folder).report("test")["both"] == report["both"]
     assert run("evaluate", folder, "--sides", "tail", "--relations", monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
-    assert "test facts, evidence train" in out
+    assert "test facts, known facts train" in out
     assert "By relation, tail" in out
     assert f"{expected.metrics('tail')['mrr']:.4f}".rstrip("0") in out
     assert (
@@ -188,7 +188,7 @@ def test_evaluate(uninterrupted, monkeypatch, capsys):
     assert (
         run("evaluate", folder, "--split", "valid", "--evidence", "train+valid", monkeypatch=monkeypatch) == 2
     )
-    assert "cannot be evaluated with evidence" in capsys.readouterr().err
+    assert "cannot be evaluated with known facts" in capsys.readouterr().err
 
 
 def test_rules(uninterrupted, monkeypatch, capsys):

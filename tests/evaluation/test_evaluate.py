@@ -185,7 +185,7 @@ def test_known_answers_are_the_neighbours(seed):
 )
 def test_evidence_that_contains_the_answers_is_refused(split, evidence):
     dataset = make_dataset([[0, 0, 1]], [[1, 0, 2]], [[0, 0, 2]], 3, 1)
-    with pytest.raises(RNNLogicError, match="contains the facts asked for"):
+    with pytest.raises(RNNLogicError, match="contain the facts asked for"):
         evaluate(NothingScorer(), dataset, split=split, evidence=evidence)
 
 

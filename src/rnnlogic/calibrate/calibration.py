@@ -111,7 +111,7 @@ def calibrate_in_time(
         pass
     if len(levels) < len(evidences):
         missing = ", ".join(evidence for evidence in evidences if evidence not in levels)
-        budget.cut("calibrate", f"left for later: evidence {missing}")
+        budget.cut("calibrate", f"left for later: known facts {missing}")
     if levels and min(done.values()) < 1:
         budget.cut("calibration", f"rests on {min(done.values()):.0%} of the usual sample")
     return Calibration(levels)

@@ -77,7 +77,7 @@ def _labels(*folders: Path) -> Mapping[str, str]:
 def _print_comparison(result: Comparison, run_a: Path, run_b: Path, labels: Mapping[str, str]) -> None:
     echo(f"A: {run_a}\nB: {run_b}")
     print_text(
-        f"{result.dataset}, {result.split} facts, evidence {result.evidence}: {result.queries:,} queries,"
+        f"{result.dataset}, {result.split} facts, known facts {result.evidence}: {result.queries:,} queries,"
         f" {result.facts:,} facts, {result.samples:,} bootstrap samples, 95 % intervals"
     )
     print_table(METRIC_HEADERS, [_rounded(astuple(row)) for row in result.metrics])

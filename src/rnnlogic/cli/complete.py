@@ -132,7 +132,7 @@ def _print(
         ]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
-    echo(f"{len(facts):,} facts written to {output}{first}; evidence {evidence.value}, {seconds:.0f} s")
+    echo(f"{len(facts):,} facts written to {output}{first}; known facts: {evidence.value}, {seconds:.0f} s")
     echo()
     print_text(level.sentence())
     table = level.table()

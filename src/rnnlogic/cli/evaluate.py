@@ -121,7 +121,7 @@ def _labels(vocab: Vocab) -> dict[str, Any]:
 def print_report(report: Report) -> None:
     """Print the metrics by side and by tie rule."""
     echo(
-        f"{report.dataset}, {report.split} facts, evidence {report.evidence}: "
+        f"{report.dataset}, {report.split} facts, known facts {report.evidence}: "
         f"{report.queries:,} queries in {report.seconds:.1f} s"
     )
     echo(f"each {report.protocol}")

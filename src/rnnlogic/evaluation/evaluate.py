@@ -200,11 +200,11 @@ def _check_settings(
     if chunk is not None and chunk < 1:
         raise RNNLogicError(f"chunk must be at least 1 query, not {chunk}")
     if evidence not in EVIDENCE_SPLITS:
-        raise RNNLogicError(f"unknown evidence {evidence!r}; choose train or train+valid")
+        raise RNNLogicError(f"facts={evidence!r} is unknown; choose train or train+valid")
     if split in EVIDENCE_SPLITS[evidence]:
         raise RNNLogicError(
-            f"split {split!r} cannot be evaluated with evidence {evidence!r}: that evidence contains"
-            " the facts asked for; use evidence 'train' for valid, 'train' or 'train+valid' for test"
+            f"split {split!r} cannot be evaluated with known facts {evidence!r}: these contain"
+            " the facts asked for; use 'train' for valid, 'train' or 'train+valid' for test"
         )
 
 

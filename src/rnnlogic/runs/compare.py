@@ -66,7 +66,7 @@ def _evaluated_embedding(
     places = [place for place in (folder, folder / EMBEDDING) if is_finished(place)]
     if not places:
         raise RNNLogicError(
-            f"{folder}: is neither a run nor an embedding, and has no ranks of {split} facts with evidence"
+            f"{folder}: is neither a run nor an embedding, and has no ranks of {split} facts with known facts"
             f" {evidence}; make a run with `rnnlogic fit DATASET -o {folder}`"
         )
     if data is None:
