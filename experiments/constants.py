@@ -102,16 +102,16 @@ def rows_of(dataset: Dataset, number: int, config: Config) -> Iterator[dict[str,
     constants = mine_constants(graph, number, threads=1)
     summaries = changed(config, {"evidence": {"constants": True}})
     named = evidence_rules(graph, summaries, banned, constants)
-    for name, rules, settings in (
-        ("chains, learned", chains, config),
-        ("chains and summaries, learned", chains | named, config),
-        ("chains and rules with constants, learned", chains | constants, config),
-        ("chains, summaries and rules with constants, learned", chains | named | constants, config),
+    for name, rules in (
+        ("chains, learned", chains),
+        ("chains and summaries, learned", chains | named),
+        ("chains and rules with constants, learned", chains | constants),
+        ("chains, summaries and rules with constants, learned", chains | named | constants),
     ):
         started = time.process_time()
         tried = [
             (mrr(scorer, dataset, "valid"), decay, scorer)
-            for decay, scorer in learned(dataset, rules, settings)
+            for decay, scorer in learned(dataset, rules, config)
         ]
         best = max(tried, key=lambda one: one[0])
         told = {

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from contextlib import contextmanager
 
 import pytest
 
@@ -12,6 +13,22 @@ from tests.helpers.waiting import PATIENCE, wait_until
 
 BROWSER = {"Accept": "text/html", "Sec-Fetch-Dest": "document"}
 SCRIPT = BROWSER | {"Sec-Fetch-Dest": "empty"}
+
+
+@contextmanager
+def held_up(monkeypatch, where, name):
+    """Calls of a function wait until the block ends."""
+    gate, real = threading.Event(), getattr(where, name)
+
+    def slow(*arguments):
+        assert gate.wait(PATIENCE)
+        return real(*arguments)
+
+    monkeypatch.setattr(where, name, slow)
+    try:
+        yield
+    finally:
+        gate.set()
 
 
 def test_work_goes_on_and_is_done_once():
@@ -63,22 +80,13 @@ def test_few_results_are_kept():
 
 
 def test_a_browser_gets_a_sign_of_life_and_its_script_the_rest(client, monkeypatch):
-    gate, lists_of = threading.Event(), views.lists_of
-
-    def slow(*arguments):
-        assert gate.wait(PATIENCE)
-        return lists_of(*arguments)
-
-    monkeypatch.setattr(views, "lists_of", slow)
     address = "/runs/family/question?head=grandpa1&relation=grandparent&facts=train"
-    try:
+    with held_up(monkeypatch, views, "lists_of"):
         page = client.get(address, headers=BROWSER)
         assert page.status_code == 200
         assert "data-filling" in page.text
         assert 'name="head" value="grandpa1"' in page.text
         assert "http-equiv" in page.text  # without a script, it loads again by itself
-    finally:
-        gate.set()
     whole = client.get(address, headers=SCRIPT).text
     assert "data-filling" not in whole
     assert 'id="answers"' in whole
@@ -86,52 +94,25 @@ def test_a_browser_gets_a_sign_of_life_and_its_script_the_rest(client, monkeypat
 
 
 def test_the_reasons_of_an_answer_come_later(client, monkeypatch):
-    gate, why_page = threading.Event(), views.why_page
-
-    def slow(*arguments):
-        assert gate.wait(PATIENCE)
-        return why_page(*arguments)
-
-    monkeypatch.setattr(views, "why_page", slow)
     address = "/runs/family/why?head=grandpa1&relation=grandparent&tail=grandchild1_0&facts=train"
-    try:
+    with held_up(monkeypatch, views, "why_page"):
         assert "Looking for reasons" in client.get(address, headers=BROWSER).text
-    finally:
-        gate.set()
     assert "Looking for reasons" not in client.get(address, headers=SCRIPT).text
 
 
 def test_what_is_missing_comes_later(client, monkeypatch):
-    gate, missing_facts = threading.Event(), views.missing_facts
-
-    def slow(*arguments):
-        assert gate.wait(PATIENCE)
-        return missing_facts(*arguments)
-
-    monkeypatch.setattr(views, "missing_facts", slow)
     address = "/runs/family/entity?name=grandpa1&min=0.05"
-    try:
+    with held_up(monkeypatch, views, "missing_facts"):
         page = client.get(address, headers=BROWSER).text
         assert 'id="missing" data-fill' in page
         assert "<svg" in page  # what is known is there at once
-    finally:
-        gate.set()
     wait_until(lambda: "data-fill" not in client.get(address, headers=BROWSER).text, "it is filled in")
 
 
 def test_lists_of_rules_come_later(client, monkeypatch):
-    gate, rules = threading.Event(), Served.rules
-
-    def slow(*arguments):
-        assert gate.wait(PATIENCE)
-        return rules(*arguments)
-
-    monkeypatch.setattr(Served, "rules", slow)
     address = "/runs/family/rules?relation=grandparent&sort=support"
-    try:
+    with held_up(monkeypatch, Served, "rules"):
         page = client.get(address, headers=BROWSER).text
         assert "Counting how often rules are right" in page
         assert "<h1>X grandparent Y" in page.replace("<bdi>", "")
-    finally:
-        gate.set()
     assert "data-edit=" in client.get(address, headers=SCRIPT).text

@@ -8,6 +8,7 @@ Every step has its own MATCH: a single MATCH never uses a relationship twice and
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from itertools import groupby
 
 from rnnlogic.base.errors import RuleError
@@ -65,16 +66,21 @@ def cypher_name(name: str) -> str:
     return "`" + without_nul(name, "Cypher").replace("`", "``") + "`"
 
 
+def _ends(clause: Clause, variables: Mapping[int, str]) -> list[str]:
+    """Head and tail of what a clause concludes: the name that it gives, or that of a variable."""
+    return [
+        cypher_string(clause.bound[place]) if place in clause.bound else f"{variables[place]}.name"
+        for place in (clause.head.left, clause.head.right)
+    ]
+
+
 def _tested(clause: Clause, test: Test) -> str:
     """A condition, which each pair fulfils once."""
     names = {0: "x", 1: "y"}
     terms = {place: f"{names[place]}.{cypher_name(one.name)}" for place, one in test.values}
     nodes = ", ".join(f"({names[place]}:Entity)" for place in terms)
     checks = test.checks(terms, double) + ["x.name <> y.name" for _ in clause.unequal]
-    ends = [
-        cypher_string(clause.bound[place]) if place in clause.bound else f"{names[place]}.name"
-        for place in (clause.head.left, clause.head.right)
-    ]
+    ends = _ends(clause, names)
     return (
         f"// {clause.note}\nMATCH {nodes} WHERE {' AND '.join(checks)}\n"
         f"RETURN {clause.number} AS rule, {ends[0]} AS head, "
@@ -111,10 +117,7 @@ def _constants(clause: Clause) -> str:
     variables, (atom,) = [name.lower() for name in clause.variables], clause.body
     ends = [f"({variables[place]}:Entity)" for place in atom[1:]]
     is_named = f" WHERE z.name = {cypher_string(clause.bound[2])}" if 2 in clause.bound else ""
-    names = [
-        cypher_string(clause.bound[place]) if place in clause.bound else f"{variables[place]}.name"
-        for place in (clause.head.left, clause.head.right)
-    ]
+    names = _ends(clause, dict(enumerate(variables)))
     return (
         f"// {clause.note}\n"
         f"MATCH {ends[0]}-[:{cypher_name(atom.relation)}]->{ends[1]}{is_named}\n"
