@@ -24,8 +24,7 @@ from rnnlogic.complete.possible import PossibleFacts
 from rnnlogic.config import Arguments, Config, Variant, changed
 from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
-from rnnlogic.data.labels import Labels, relabelled
-from rnnlogic.data.templates import Templates, templated
+from rnnlogic.data.labels import Labels, Templates, relabelled, templated
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side

@@ -221,7 +221,7 @@ def test_check_notices_that_the_manifest_itself_is_gone(folder, monkeypatch, cap
 
 
 def read_arrays_unchecked(path):
-    from rnnlogic.base.sealed import verification
+    from rnnlogic.base.files import verification
 
     with verification(False):
         return read_arrays(path)

@@ -9,7 +9,7 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.annotations import Annotations
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
+from rnnlogic.data.saving import pack_dataset, unpack_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.review.decision import Decision
 from rnnlogic.review.judged import reviewed

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.sealed import MANIFEST
+from rnnlogic.base.files import MANIFEST
 from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.dataset import VOCABULARY
 from rnnlogic.runs.finished import RULES

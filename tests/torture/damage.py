@@ -8,8 +8,8 @@ from random import Random
 import numpy as np
 from safetensors.numpy import load as load_arrays
 
+from rnnlogic.base.files import MANIFEST, known_files, write_sealed
 from rnnlogic.base.lock import exclusive
-from rnnlogic.base.sealed import MANIFEST, known_files, write_sealed
 from rnnlogic.runs.arrays import write_arrays
 from rnnlogic.runs.check import check_folder
 from tests.torture.mutate import mutated

@@ -86,6 +86,15 @@ def inherited_lock(path: Path) -> int | None:
     return handle
 
 
+def claimed(handle: int) -> bool:
+    """Claim an open file for this process until it is closed; False if another one has it, or nobody can."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
 def _taken_if_writable(folder: Path) -> BaseFileLock | None:
     """The lock; None where nobody can write, so that a finished run is still read there."""
     try:

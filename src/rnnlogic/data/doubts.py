@@ -8,7 +8,8 @@ doubted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.raw import RawFacts, shortened
-from rnnlogic.data.spelling import look_alikes
+from rnnlogic.data.vocab import folded
 
 SAMPLES = 3
 LEAST_FACTS = 5  # fewer facts can have any shape
@@ -147,3 +148,32 @@ def _names_of(names: dict[str, int], wanted: set[int]) -> dict[int, str]:
 def _some(names: Sequence[str]) -> str:
     shown = ", ".join(shortened(name) for name in islice(names, SAMPLES))
     return shown + (f", ... ({len(names):,} in all)" if len(names) > SAMPLES else "")
+
+
+MOST_COMPARED = 1_000_000  # names; folding them takes about two seconds
+LEAST_PLURAL = 4  # letters of a word whose -s may be a plural: `gas` and `bus` have three
+NO_PLURAL = ("ss", "us", "is")  # class, virus, basis
+_CODE = re.compile(r"\S*\d\S*")  # a name without blanks, with a digit: its case may mean something
+
+
+def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of names that may be one, in their order; of several alike, the first with each other."""
+    first: dict[str, str] = {}
+    pairs = []
+    for number, name in enumerate(names):
+        if number == MOST_COMPARED:
+            break
+        if _CODE.fullmatch(name):
+            continue
+        key = _singular(folded(name))
+        if first.setdefault(key, name) != name:
+            pairs.append((first[key], name))
+    return pairs
+
+
+def _singular(name: str) -> str:
+    """A name without the -s or -es of a plural at its end."""
+    last = re.split(r"\W", name)[-1]
+    if len(last) <= LEAST_PLURAL or not last.isalpha() or not last.endswith("s") or last.endswith(NO_PLURAL):
+        return name
+    return name[: -2 if last.endswith(("ches", "shes", "xes", "sses")) else -1]

@@ -1,30 +1,201 @@
 """Where bytes come from: a file, a member of a zip archive, or standard input, perhaps compressed.
 
 All three have a `name`, open for reading bytes, and show themselves in error messages; readers need no more.
+
+A byte order mark, or zero bytes in every other place, show UTF-16. What is not UTF-8 anywhere beyond ASCII is
+taken for Windows-1252 (cp1252), and said so. A file that is UTF-8 in one place and not in another is damaged.
+
+What a file may ask of the memory is limited, by name; each limit can be raised:
+`RNNLOGIC_LIMIT_LINE_BYTES=100000000 rnnlogic ...` raises the limit `line_bytes`.
 """
 
 from __future__ import annotations
 
 import atexit
+import codecs
 import contextlib
 import gzip
 import importlib
 import io
 import json
+import os
 import shutil
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from rnnlogic.base.errors import DataError
-from rnnlogic.base.limits import limited
-from rnnlogic.data.encodings import wide_encoding
+from rnnlogic.base.errors import DataError, RNNLogicError
+from rnnlogic.base.text import whole_number
+
+PREFIX = "RNNLOGIC_LIMIT_"
+LIMITS = {
+    "line_bytes": 1 << 26,  # of one line of a text file, beyond the piece that is read anyway
+    "expansion": 200,  # bytes that one byte of a compressed file may become
+    "free_bytes": 1 << 28,  # that any compressed file may become
+    "entity_bytes": 2048,  # of an entity of an RDF/XML file
+}
+
+
+def limit(name: str) -> int:
+    """The value of a limit."""
+    text = os.environ.get(PREFIX + name.upper(), "")
+    number = whole_number(text) if text else LIMITS[name]
+    if number is None:
+        raise RNNLogicError(f"${PREFIX}{name.upper()} is {text[:20]!r}; it must be a whole number")
+    return number
+
+
+def beyond(name: str, place: object) -> DataError:
+    """The error for what is beyond a limit."""
+    value = limit(name)
+    return DataError(
+        f"is beyond the limit {name} = {value:,}, which keeps small files from filling memory; if the"
+        f" file is right, set {PREFIX}{name.upper()}={2 * value} or more",
+        str(place),
+    )
+
+
+def limited(file: BinaryIO, packed: int, place: str, damage: tuple[type[Exception], ...] = ()) -> BinaryIO:
+    """An unpacked file that may grow by a limit, and no more; `damage`: errors that say it is broken."""
+    raw = _Limited(file, max(limit("free_bytes"), limit("expansion") * packed), place)
+    raw.damage += damage
+    return cast(BinaryIO, io.BufferedReader(raw, 1 << 20))
+
+
+class _Limited(io.RawIOBase):
+    """Counts what is read, and stops at the limit."""
+
+    damage: tuple[type[Exception], ...] = (zlib.error, zipfile.BadZipFile, EOFError)
+
+    def __init__(self, file: BinaryIO, most: int, place: str) -> None:
+        self._file, self._left, self._place = file, most, place
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """Read some bytes."""
+        try:
+            data = self._file.read(len(memoryview(buffer)))  # type: ignore[arg-type]
+        except self.damage as problem:  # one kind of damage for all readers
+            raise gzip.BadGzipFile(str(problem)) from None
+        self._left -= len(data)
+        if self._left < 0:
+            raise beyond("expansion", self._place)
+        memoryview(buffer)[: len(data)] = data  # type: ignore[arg-type]
+        return len(data)
+
+    def close(self) -> None:
+        """Close the file below, too."""
+        self._file.close()
+        super().close()
+
+
+# The longer mark first: UTF-32's begins like UTF-16's
+MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+UTF8_MARK = codecs.BOM_UTF8
+WINDOWS = "cp1252"
+SAMPLE = 1 << 12  # bytes looked at for zero bytes
+ZEROS = 0.1  # least share of zero bytes in UTF-16: half of them in Latin letters, some in all other scripts
+PIECE = 1 << 20
+
+
+def parse_encoding(encoding: str | None) -> str | None:
+    """A name of a text encoding that Python knows."""
+    if encoding is None:
+        return None
+    try:
+        codec = codecs.lookup(encoding)
+        "".encode(encoding)
+    except (LookupError, UnicodeError, ValueError, TypeError):
+        raise DataError(
+            f"encoding {encoding[:40]!r} is not known; give one such as utf-8, cp1252, latin-1 or utf-16"
+        ) from None
+    return codec.name
+
+
+def wide_encoding(beginning: bytes) -> str | None:
+    """UTF-16 or UTF-32 by how a file begins; None for encodings in which ASCII stays what it is."""
+    for mark, name in MARKS:
+        if beginning.startswith(mark):
+            return name
+    sample = beginning[: SAMPLE - SAMPLE % 2]
+    even, odd = sample[::2].count(0), sample[1::2].count(0)
+    if even + odd < ZEROS * len(sample) or (even and odd):
+        return None
+    return "utf-16-be" if even else "utf-16-le" if odd else None
+
+
+def is_windows(data: bytes) -> bool:
+    """Whether bytes that are not UTF-8 can be cp1252: no letter of UTF-8 among them, no control character."""
+    text = data.decode("utf-8", "surrogateescape")
+    if any(ord(c) > 127 and not 0xDC80 <= ord(c) <= 0xDCFF for c in set(text)) or b"\x00" in data:
+        return False
+    try:
+        data.decode(WINDOWS)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def sample_of(data: bytes) -> str:
+    """A word of cp1252 text that shows its letters, for a note."""
+    word = next((word for word in data.split() if not word.isascii()), b"")
+    return word.decode(WINDOWS)[:40].strip(",;|\"'")
+
+
+def as_utf8(file: BinaryIO, encoding: str) -> BinaryIO:
+    """A file in another encoding, as one in UTF-8."""
+    return cast(BinaryIO, io.BufferedReader(_Recoded(file, encoding), PIECE))
+
+
+class NotEncodedError(ValueError):
+    """Bytes that do not fit an encoding."""
+
+
+class _Recoded(io.RawIOBase):
+    """Decodes pieces of a file and encodes them as UTF-8."""
+
+    def __init__(self, file: BinaryIO, encoding: str) -> None:
+        self._file, self._encoding = file, encoding
+        self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._rest, self._place, self._ended = b"", 0, False
+
+    def readable(self) -> bool:
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        """Read some bytes."""
+        space = memoryview(buffer)  # type: ignore[arg-type]
+        while self._place == len(self._rest) and not self._ended:
+            piece = self._file.read(PIECE)
+            self._ended = not piece
+            try:
+                self._rest, self._place = self._decoder.decode(piece, self._ended).encode(), 0
+            except UnicodeError as problem:
+                raise NotEncodedError(f"not valid {self._encoding} ({_reason(problem)})") from None
+        taken = self._rest[self._place : self._place + len(space)]
+        space[: len(taken)] = taken
+        self._place += len(taken)
+        return len(taken)
+
+    def close(self) -> None:
+        """Close the file below, too."""
+        self._file.close()
+        super().close()
+
+
+def _reason(problem: UnicodeError) -> str:
+    return str(getattr(problem, "reason", problem))
+
 
 STANDARD_INPUT = "-"
 PACKED = (".gz", ".zst")  # compressed files; the suffix before says what is inside
@@ -209,3 +380,37 @@ def visible(folder: Path | zipfile.Path) -> list[Path] | list[zipfile.Path]:
     """What lies in a folder, by name; hidden files and macOS's resource forks left out."""
     inside = (place for place in folder.iterdir() if not place.name.startswith((".", "__MACOSX")))
     return sorted(inside, key=lambda place: place.name)  # type: ignore[return-value]
+
+
+LARGE = 1 << 28  # bytes on the disk; less is read within seconds
+# Peak memory of a fact while ids are sorted, split and checked: 361 MB at 3 million, 201 MB at one million
+BYTES_PER_FACT = 100
+STEPS = 10
+
+
+def watched(
+    pieces: Iterator[bytes], opened: Opened, name: str, tell: Callable[[str], None] | None
+) -> Iterator[bytes]:
+    """Pieces of a file; of a large one `tell` gets an estimate, then a line every tenth."""
+    if tell is None or opened.size < LARGE:
+        yield from pieces
+        return
+    lines, step = 0, 0
+    for number, piece in enumerate(pieces):
+        here = piece.count(b"\n")
+        lines += here
+        share = opened.position() / opened.size
+        if number == 0 and share > 0:
+            tell(_estimate(name, opened.size, lines / share))
+        elif share * STEPS >= step + 1:
+            step = int(share * STEPS)
+            tell(f"{name}: {share:.0%} read, {lines:,} lines")
+        yield piece
+
+
+def _estimate(name: str, size: int, lines: float) -> str:
+    """About how many lines there are and how much memory they take, to two digits."""
+    about = float(f"{lines:.2g}")
+    memory = about * BYTES_PER_FACT / 1e9
+    rows = f"{size / 1e9:.1f} GB, about {about:,.0f} lines"
+    return f"{name}: {rows}; reading will take about {memory:.2g} GB of memory"

@@ -13,33 +13,40 @@ import contextlib
 import csv
 import gzip
 import io
+import json
 import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.limits import beyond, limit
-from rnnlogic.data.columns import Layout, layout_of
-from rnnlogic.data.encodings import (
+from rnnlogic.data.columns import Layout, layout_of, table_layout
+from rnnlogic.data.options import NO_OPTIONS, SEPARATORS, ReadOptions
+from rnnlogic.data.places import (
     SAMPLE,
     UTF8_MARK,
     WINDOWS,
     NotEncodedError,
+    Place,
     as_utf8,
+    beyond,
     is_windows,
+    limit,
+    open_bytes,
+    open_counted,
+    packing_of,
     sample_of,
+    shown,
+    suffix_of,
+    watched,
     wide_encoding,
 )
-from rnnlogic.data.options import NO_OPTIONS, SEPARATORS, ReadOptions
-from rnnlogic.data.places import Place, open_bytes, open_counted, packing_of, shown, suffix_of
-from rnnlogic.data.raw import BLANKS, Block, RowShape, Tally, checked_blocks
-from rnnlogic.data.watch import watched
+from rnnlogic.data.raw import BLANKS, Block, RowShape, Tally, checked_blocks, checked_rows
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv")
 CHUNK_BYTES = 1 << 23
@@ -357,3 +364,120 @@ def _is_plain(data: bytes, width: int) -> bool:
     starts = np.append(0, ends[:-1] + 1)
     padded = (text[starts] == SPACE) | (text[ends - 1] == SPACE)
     return not (padded | (starts == ends)).any()
+
+
+JSON_SUFFIXES = (".jsonl", ".ndjson")
+
+
+def read_json_lines(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
+    """All facts of a JSON Lines file; the keys of the first object decide which are used."""
+
+    def fail(problem: str, line: int) -> DataError:
+        return DataError(problem, shown(place), line)
+
+    values = _values(place, tally, options)
+    first = next(values, None)
+    if first is None:
+        return
+    line, value = first
+    try:
+        header = list(value) if isinstance(value, dict) else [str(i + 1) for i in range(len(value))]
+        layout = table_layout(header, options, tally, "JSON Lines file", named=isinstance(value, dict))
+    except DataError as problem:
+        raise fail(str(problem), line) from None
+    keys = [header[i] for i in layout.used]
+    rows = ((line, _picked(value, keys)) for line, value in chain([first], values))
+    yield from checked_rows(rows, tally, fail, layout.extras)
+
+
+def _values(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, Any]]:
+    for chunk in read_chunks(place, tally, options):
+        for line, text in enumerate(decode(chunk, place).removesuffix("\n").split("\n"), chunk.first_line):
+            if not text.strip():
+                tally.blank_lines += 1
+                continue
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError) as problem:  # ValueError: also numbers of 5,000 digits
+                message = getattr(problem, "msg", None) or str(problem).partition(":")[0]
+                raise DataError(f"not valid JSON ({message})", shown(place), line) from None
+            if not isinstance(value, dict | list):
+                raise DataError("expected an object or an array of three on every line", shown(place), line)
+            yield line, value
+
+
+def _picked(value: dict[str, Any] | list[Any], keys: list[str]) -> list[Any]:
+    """The values of some keys; what is not there is an empty cell."""
+    if isinstance(value, list):
+        value = {str(i + 1): item for i, item in enumerate(value)}
+    return [value.get(key) for key in keys]
+
+
+def read_excel(place: Place, tally: Tally, options: ReadOptions) -> Iterator[Block]:
+    """The facts of the first sheet of a workbook; its first row that is not empty may be a header."""
+
+    def fail(problem: str, line: int) -> DataError:
+        return DataError(problem, shown(place), line)
+
+    rows = _sheet_rows(place, tally)
+    first = next((row for row in rows if any(row[1])), None)
+    if first is None:
+        return
+    line, header = first
+    try:
+        layout = layout_of(header, options, tally, may_have_header=True)
+    except DataError as problem:
+        raise fail(str(problem), line) from None
+    if layout.has_header:
+        tally.header_lines += 1
+
+    def picked() -> Iterator[tuple[int, list[str]]]:
+        if not layout.has_header:
+            yield line, [header[place] for place in layout.used]
+        for number, row in rows:
+            cells = row + [""] * (layout.width - len(row))
+            yield number, [cells[place] for place in layout.used]
+
+    yield from checked_blocks(picked(), tally, fail, RowShape(layout.extras))
+
+
+def _sheet_rows(place: Place, tally: Tally) -> Iterator[tuple[int, list[str]]]:
+    """Rows of the first sheet as texts, without empty columns at the end, with their numbers."""
+    openpyxl = _openpyxl(place)
+    with open_bytes(place) as file:
+        data = file.read()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > max(limit("free_bytes"), limit("expansion") * len(data)):
+            raise beyond("expansion", shown(place))
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        if len(book.worksheets) > 1:
+            tally.note(f"only the first of {len(book.worksheets):,} sheets is read: {sheet.title!r}")
+        for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+            row = [_cell_text(value) for value in values]
+            while row and not row[-1]:
+                row.pop()
+            yield number, row
+    except DataError:
+        raise
+    except Exception as problem:  # openpyxl has no error of its own for a damaged file
+        said = str(problem).partition("\n")[0] or type(problem).__name__
+        raise DataError(f"not an Excel workbook ({said})", shown(place)) from None
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _openpyxl(place: Place) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise DataError(
+            "this needs openpyxl: pip install openpyxl; or save the sheet as CSV", shown(place)
+        ) from None
+    return openpyxl

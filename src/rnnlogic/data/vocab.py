@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,7 +12,6 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError, nearest_spellings
-from rnnlogic.data.spelling import folded
 
 if TYPE_CHECKING:
     from rnnlogic.data.annotations import FactNotes
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
 MENTIONED = 3  # names that an error lists
+LETTERS = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"})
+_GAPS = re.compile(r"[\s_\-]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,3 +294,12 @@ def _require_text(names: Iterable[str]) -> None:
         raise DataError(
             f"a name or label is no text: {part!r} ends in half a character; correct the data"
         ) from None
+
+
+def folded(name: str) -> str:
+    """A name without what people type differently: case, accents, kinds of gaps."""
+    text = name.casefold()
+    if not text.isascii():
+        parts = unicodedata.normalize("NFKD", text.translate(LETTERS))
+        text = "".join(c for c in parts if not unicodedata.combining(c))
+    return _GAPS.sub(" ", text).strip()

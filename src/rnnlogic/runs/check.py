@@ -7,8 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from rnnlogic.base.files import MANIFEST, digest, is_whole, known_files, refuse_links
 from rnnlogic.base.lock import LOCK, exclusive
-from rnnlogic.base.sealed import MANIFEST, digest, is_whole, known_files, refuse_links
 from rnnlogic.embeddings.checkpoints import CHECKPOINT
 from rnnlogic.embeddings.files import ABOUT
 from rnnlogic.runs.dataset import GRAPHS

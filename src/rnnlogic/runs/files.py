@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlogic.base.atomic import Content
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.sealed import append_line as append_sealed
-from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.files import Content, read_sealed, write_sealed
+from rnnlogic.base.files import append_line as append_sealed
 from rnnlogic.base.text import printable
 
 

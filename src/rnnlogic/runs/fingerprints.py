@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.packed import annotation_arrays, facts_by_split, reviewed_facts, value_arrays
+from rnnlogic.data.saving import annotation_arrays, facts_by_split, reviewed_facts, value_arrays
 
 FREE_KEYS = ("threads",)  # settings that change no result
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rnnlogic.base.sealed import missing_files
+from rnnlogic.base.files import missing_files
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset

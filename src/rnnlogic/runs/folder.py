@@ -14,7 +14,7 @@
     calibration.*        what probabilities rest on, with their reliability
     model.json           versions, time taken; written last, so it marks a finished fit
     reports/             evaluations
-    manifest.jsonl       SHA-256 of every file; damage is noticed when a file is read (base/sealed.py)
+    manifest.jsonl       SHA-256 of every file; damage is noticed when a file is read (base/files.py)
 
 Every file appears whole or not at all; a kill at any point loses at most the stage at work.
 """
@@ -30,8 +30,8 @@ from typing import Any
 import yaml
 from numpy.typing import NDArray
 
+from rnnlogic.base.files import MANIFEST, begin_manifest, refuse_links, require_whole, seal
 from rnnlogic.base.lock import LOCK
-from rnnlogic.base.sealed import MANIFEST, begin_manifest, refuse_links, require_whole, seal
 from rnnlogic.base.settings import read_values, without_gone
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, make_config

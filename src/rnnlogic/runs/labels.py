@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rnnlogic.base.lock import exclusive
-from rnnlogic.data.labels import Labels, Relabelled, relabelled
-from rnnlogic.data.templates import Templated, Templates, templated
+from rnnlogic.data.labels import Labels, Relabelled, Templated, Templates, relabelled, templated
 from rnnlogic.runs.dataset import write_vocabulary
 from rnnlogic.runs.files import write_file
 from rnnlogic.runs.finished import RULES, is_finished, read_weighted_rules, rules_text

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.recent import Recent
 from rnnlogic.base.text import printable
-from rnnlogic.base.types import Progress
+from rnnlogic.base.types import Progress, Recent
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.complete.reason import Reasons
 from rnnlogic.data.dataset import Evidence
