@@ -13,7 +13,7 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.saving import pack_dataset, save_dataset, unpack_dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.runs.dataset import read_dataset, write_dataset
-from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import fingerprint
 from tests.helpers.family import family, family_facts
 from tests.helpers.reading import DRUGS, facts_of
 

@@ -14,7 +14,7 @@ from rnnlogic.model import RNNLogic
 from rnnlogic.review.decision import Decision
 from rnnlogic.review.judged import reviewed
 from rnnlogic.review.log import DecisionLog
-from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import fingerprint
 from tests.helpers.family import family, given_rules, tiny_config
 
 

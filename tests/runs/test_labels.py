@@ -9,7 +9,7 @@ from rnnlogic.base.files import MANIFEST
 from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.dataset import VOCABULARY
 from rnnlogic.runs.finished import RULES
-from rnnlogic.runs.labels import label_run
+from rnnlogic.runs.fitted import label_run
 from tests.helpers.family import given_rules
 
 

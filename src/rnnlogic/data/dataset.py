@@ -153,11 +153,11 @@ class Dataset:
         """The weight of a fact (head, relation, tail) of ids, inverse or not; 1 if it has none."""
         if self.annotations is None:
             return 1.0
-        return float(self.annotations.weights_of(np.array([self._forward(fact)], np.int32))[0])
+        return float(self.annotations.weights_of(np.array([self.vocab.as_fact(*fact)], np.int32))[0])
 
     def sources_of(self, fact: Sequence[int]) -> tuple[str, ...]:
         """The names of the sources of a fact of ids, inverse or not; empty if it has none."""
-        return () if self.annotations is None else self.annotations.sources_of(self._forward(fact))
+        return () if self.annotations is None else self.annotations.sources_of(self.vocab.as_fact(*fact))
 
     def facts_from(self, source: str) -> list[tuple[str, str, str]]:
         """The facts by name that no other source has, those of valid and test included."""
@@ -176,11 +176,6 @@ class Dataset:
         if self.annotations is None or self.annotations.weights is None:
             return None
         return self.annotations.weights_of(self.facts(split))
-
-    def _forward(self, fact: Sequence[int]) -> tuple[int, int, int]:
-        head, relation, tail = (int(part) for part in fact)
-        count = self.vocab.num_relations
-        return (tail, relation - count, head) if relation >= count else (head, relation, tail)
 
     def without_training_facts(self) -> list[str]:
         """Relations of which nothing can be learned, by name."""

@@ -21,9 +21,10 @@ from rnnlogic.data.readers import read_rows
 from rnnlogic.data.vocab import Vocab
 
 Labels = Mapping[str, str] | str | os.PathLike[str]
+LABELS = "labels are for names"
+EXAMPLES = 3  # names that a message lists
 EXPECTED = "name<TAB>label"
 HEADERS = {(name, "label") for name in ("name", "id", "entity", "relation")}
-EXAMPLES = 3
 
 
 class Relabelled(NamedTuple):
@@ -40,7 +41,7 @@ def add_labels(raw: RawFacts, labels: Labels) -> None:
     texts = _texts(labels)
     raw.entity_labels |= {name: label for name, label in texts.items() if name in raw.entities}
     raw.relation_labels |= {name: label for name, label in texts.items() if name in raw.relations}
-    if note := _unknown(texts, raw.entities, raw.relations):
+    if note := _unknown(texts, LABELS, raw.entities, raw.relations):
         raw.tally.note(note)
 
 
@@ -56,17 +57,17 @@ def relabelled(vocab: Vocab, labels: Labels | Vocab) -> Relabelled:
         entity_labels={**vocab.entity_labels, **of_entities},
         relation_labels={**vocab.relation_labels, **of_relations},
     )
-    note = _unknown(texts, entities, relations)
+    note = _unknown(texts, LABELS, entities, relations)
     return Relabelled(new, len(of_entities), len(of_relations), note)
 
 
-def _unknown(texts: Mapping[str, str], *known: Container[str]) -> str | None:
-    """A remark on labels for names that are not known, if there are any."""
+def _unknown(texts: Mapping[str, object], what: str, *known: Container[str]) -> str | None:
+    """A remark on texts for names that are not known, if there are any."""
     unknown = [name for name in texts if not any(name in names for names in known)]
     if not unknown:
         return None
     some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
-    return f"{len(unknown):,} of {len(texts):,} labels are for names that the graph lacks: {some}"
+    return f"{len(unknown):,} of {len(texts):,} {what} that the graph lacks: {some}"
 
 
 def read_labels(place: Place) -> dict[str, str]:
@@ -105,7 +106,6 @@ Texts = str | Sequence[str]
 Templates = Mapping[str, Texts] | str | os.PathLike[str]
 EXPECTED_TEMPLATE = "relation<TAB>X depends on Y<TAB>Y is needed by X"
 TEMPLATE_HEADER = "relation"
-EXAMPLES = 3
 _SLOT = re.compile(r"\b[XY]\b")
 
 
@@ -121,11 +121,7 @@ def templated(vocab: Vocab, templates: Templates) -> Templated:
     """The same names with templates, which go before those that it has."""
     texts, known = dict(_template_texts(templates)), set(vocab.relations)
     chosen = {name: pair for name, pair in texts.items() if name in known}
-    unknown = [name for name in texts if name not in known]
-    note = None
-    if unknown:
-        some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
-        note = f"{len(unknown):,} of {len(texts):,} templates are for relations that the graph lacks: {some}"
+    note = _unknown(texts, "templates are for relations", known)
     return Templated(replace(vocab, templates={**vocab.templates, **chosen}), len(chosen), note)
 
 

@@ -14,12 +14,11 @@ from functools import cached_property
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import extras_of, note_columns
 from rnnlogic.data.options import NO_OPTIONS, ReadOptions
-from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
+from rnnlogic.data.places import BEGINNING, Place, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, RowShape, Tally, checked_blocks
 from rnnlogic.data.readers import read_header, read_rows
 
 MARKS = (b":START_ID", b":ID", b"_START")  # one of them is in the header of every dump
-HEADER_BYTES = 1 << 16
 LABEL_PROPERTIES = ("name", "title", "label")
 APOC = {"_id", "_start", "_end", "_type"}
 _FIELD = re.compile(r"[^:]*:(ID|START_ID|END_ID|TYPE)(?:\((.*)\))?", re.IGNORECASE)
@@ -72,7 +71,7 @@ def dump_file(place: Place) -> DumpFile | None:
         return None
     try:
         with open_bytes(place) as file:
-            first = file.readline(HEADER_BYTES).upper()
+            first = file.readline(BEGINNING).upper()
     except (OSError, EOFError):
         return None  # the reader proper says why
     if not any(mark in first for mark in MARKS):

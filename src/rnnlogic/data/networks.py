@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import RELATION_WORDS, extras_of, known_columns, note_unused, table_layout
 from rnnlogic.data.options import ReadOptions
-from rnnlogic.data.places import Place, StandardInput, open_bytes, shown
+from rnnlogic.data.places import BEGINNING, Place, StandardInput, open_bytes, shown
 from rnnlogic.data.raw import UNSPLIT, Extra, RawFacts, Rows, checked_rows, row_blocks
 from rnnlogic.data.readers import decode, read_chunks
 from rnnlogic.data.tables import parquet_rows
@@ -154,7 +154,6 @@ NAME_KEYS = ("id", "uuid", "title", "entity_name", "name")  # what identifies a 
 LIGHTRAG = "graph_chunk_entity_relation.graphml"
 RELATIONSHIPS = ("relationships", "create_final_relationships")  # GraphRAG's tables, of today and before 1.0
 ENTITIES = ("entities.parquet", "create_final_entities.parquet")
-MANY = 1 << 16  # bytes of a GraphML file in which a document type would stand
 
 
 def store_in(folder: Any) -> Place | None:
@@ -220,7 +219,7 @@ def _add(raw: RawFacts, rows: Rows, place: Place) -> None:
 
 def _graphml(place: Place) -> Network:
     with open_bytes(place) as file:
-        if b"<!DOCTYPE" in file.read(MANY):
+        if b"<!DOCTYPE" in file.read(BEGINNING):
             raise DataError("GraphML with a document type is not read; delete <!DOCTYPE ...>", shown(place))
     names: dict[str, str] = {}
     nodes: list[tuple[Any, Mapping[str, Any]]] = []

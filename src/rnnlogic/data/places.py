@@ -104,7 +104,6 @@ UTF8_MARK = codecs.BOM_UTF8
 WINDOWS = "cp1252"
 SAMPLE = 1 << 12  # bytes looked at for zero bytes
 ZEROS = 0.1  # least share of zero bytes in UTF-16: half of them in Latin letters, some in all other scripts
-PIECE = 1 << 20
 
 
 def parse_encoding(encoding: str | None) -> str | None:
@@ -151,59 +150,12 @@ def sample_of(data: bytes) -> str:
     return word.decode(WINDOWS)[:40].strip(",;|\"'")
 
 
-def as_utf8(file: BinaryIO, encoding: str) -> BinaryIO:
-    """A file in another encoding, as one in UTF-8."""
-    return cast(BinaryIO, io.BufferedReader(_Recoded(file, encoding), PIECE))
-
-
-class NotEncodedError(ValueError):
-    """Bytes that do not fit an encoding."""
-
-
-class _Recoded(io.RawIOBase):
-    """Decodes pieces of a file and encodes them as UTF-8."""
-
-    def __init__(self, file: BinaryIO, encoding: str) -> None:
-        self._file, self._encoding = file, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._rest, self._place, self._ended = b"", 0, False
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        """Read some bytes."""
-        space = memoryview(buffer)  # type: ignore[arg-type]
-        while self._place == len(self._rest) and not self._ended:
-            piece = self._file.read(PIECE)
-            self._ended = not piece
-            try:
-                self._rest, self._place = self._decoder.decode(piece, self._ended).encode(), 0
-            except UnicodeError as problem:
-                raise NotEncodedError(f"not valid {self._encoding} ({_reason(problem)})") from None
-        taken = self._rest[self._place : self._place + len(space)]
-        space[: len(taken)] = taken
-        self._place += len(taken)
-        return len(taken)
-
-    def close(self) -> None:
-        """Close the file below, too."""
-        self._file.close()
-        super().close()
-
-
-def _reason(problem: UnicodeError) -> str:
-    return str(getattr(problem, "reason", problem))
-
-
 STANDARD_INPUT = "-"
 PACKED = (".gz", ".zst")  # compressed files; the suffix before says what is inside
 MAGIC = {b"\x1f\x8b": ".gz", b"\x28\xb5\x2f\xfd": ".zst"}
 IN_MEMORY = 1 << 26  # bytes of standard input; what is longer waits in a temporary file
-COPIED = 1 << 20  # bytes at a time
 DAMAGE = (EOFError, OSError, zlib.error, zipfile.BadZipFile)  # what reading a damaged file may raise
-FIRST_LINES = 1 << 16  # bytes that decide what kind of file standard input would be
+BEGINNING = 1 << 16  # bytes of a file in which its first lines lie, its header and its prefixes
 
 
 @dataclass(frozen=True)
@@ -229,8 +181,8 @@ class StandardInput:
         with tempfile.NamedTemporaryFile(prefix="rnnlogic-", delete=False) as copy:
             atexit.register(Path(copy.name).unlink, missing_ok=True)
             copy.write(beginning)
-            shutil.copyfileobj(stream, copy, COPIED)
-        return StandardInput(beginning[:FIRST_LINES], Path(copy.name))
+            shutil.copyfileobj(stream, copy)
+        return StandardInput(beginning[:BEGINNING], Path(copy.name))
 
     def __str__(self) -> str:
         return "standard input"
@@ -241,7 +193,7 @@ class StandardInput:
         packed = next((suffix for magic, suffix in MAGIC.items() if self.data.startswith(magic)), "")
         try:
             with _unpacked(self.open(), packed, self.size, str(self)) as file:
-                beginning = file.read(FIRST_LINES)
+                beginning = file.read(BEGINNING)
         except DAMAGE as problem:
             raise DataError(f"the {packed[1:]} data are damaged ({problem})", str(self)) from None
         wide = wide_encoding(beginning)

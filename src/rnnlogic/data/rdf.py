@@ -25,7 +25,7 @@ from rnnlogic.base.errors import DataError
 from rnnlogic.data.attributes import read_value
 from rnnlogic.data.columns import table_layout
 from rnnlogic.data.options import ReadOptions
-from rnnlogic.data.places import Place, beyond, limit, open_bytes, shown, suffix_of
+from rnnlogic.data.places import BEGINNING, Place, beyond, limit, open_bytes, shown, suffix_of
 from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, checked_blocks
 
 RDF_SUFFIXES = (".nt", ".ttl", ".rdf", ".xml", ".owl")
@@ -59,7 +59,6 @@ USUAL_PREFIXES = {"rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#"}  # Turtl
 _RANDOM_ID = re.compile(r"[0-9a-f]{20,32}")  # what the parser gives nodes that have no label in the file
 _LOCAL = re.compile(r"\w(?:[\w.-]*[\w-])?")  # local names that Turtle writes without escapes
 _XML_PREFIX = re.compile(rb"""xmlns:([\w.-]+)\s*=\s*["']([^"'&<>\s]+)["']""")
-XML_HEADER_BYTES = 1 << 16
 ENTITY = b"<!ENTITY"
 _PLAIN_ENTITY = re.compile(rb"""<!ENTITY\s+[\w.:-]+\s+("|')([^"'&%<>]*)\1\s*>""")
 _NAMESPACE = re.compile(r".*[/#:]", re.DOTALL)
@@ -181,7 +180,7 @@ def _parsed(pyoxigraph: Any, place: Place, raw: RawFacts) -> Iterator[Any]:
 def _refuse_bombs(place: Place) -> None:
     """Refuse entities that name others or are long: a few of them could fill the memory."""
     with open_bytes(place) as file:
-        beginning = file.read(XML_HEADER_BYTES)
+        beginning = file.read(BEGINNING)
         declared, piece = beginning.count(ENTITY), beginning
         while more := file.read(1 << 20):
             declared += (piece[1 - len(ENTITY) :] + more).count(ENTITY)
@@ -197,7 +196,7 @@ def _refuse_bombs(place: Place) -> None:
 def _xml_prefixes(place: Place) -> dict[str, str]:
     """The namespaces that an RDF/XML file declares at its beginning; the parser does not tell them."""
     with open_bytes(place) as file:
-        found = _XML_PREFIX.findall(file.read(XML_HEADER_BYTES))
+        found = _XML_PREFIX.findall(file.read(BEGINNING))
     return {prefix.decode(): space.decode(errors="replace") for prefix, space in reversed(found)}
 
 

@@ -19,7 +19,7 @@ import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,11 @@ from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import Layout, layout_of, table_layout
 from rnnlogic.data.options import NO_OPTIONS, SEPARATORS, ReadOptions
 from rnnlogic.data.places import (
+    BEGINNING,
     SAMPLE,
     UTF8_MARK,
     WINDOWS,
-    NotEncodedError,
     Place,
-    as_utf8,
     beyond,
     is_windows,
     limit,
@@ -49,9 +48,8 @@ from rnnlogic.data.places import (
 from rnnlogic.data.raw import BLANKS, Block, RowShape, Tally, checked_blocks, checked_rows
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv")
-CHUNK_BYTES = 1 << 23
+CHUNK_BYTES = 1 << 23  # read at a time: enough for array operations to pay
 SAMPLE_LINES = 20  # looked at to find the separator
-SAMPLE_BYTES = 1 << 16
 _QUOTED = re.compile(r'".*"', re.DOTALL)
 TAB, NEWLINE, SPACE = b"\t"[0], b"\n"[0], b" "[0]
 
@@ -188,11 +186,15 @@ def _raw_chunks(place: Place, tally: Tally, options: ReadOptions) -> Iterator[by
             if encoding is not None:
                 tally.note(f"{place.name} is read as {encoding}")
         opened = open_counted(place)
-        plain = encoding in (None, "utf-8")
-        with opened.file if plain else as_utf8(opened.file, str(encoding)) as file:
+        file: BinaryIO | TextIO = opened.file
+        if encoding not in (None, "utf-8"):
+            file = io.TextIOWrapper(opened.file, encoding, newline="\n")
+        with file:
             yield from watched(_lines(file, place), opened, place.name, options.progress)
-    except NotEncodedError as problem:
-        raise DataError(f"{problem}; name its encoding: --encoding NAME", shown(place)) from None
+    except UnicodeError as problem:
+        problem_is = getattr(problem, "reason", problem)
+        text = f"not valid {encoding} ({problem_is}); name its encoding: --encoding NAME"
+        raise DataError(text, shown(place)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
         kind = {".gz": "gzip", ".zst": "zst"}.get(packing_of(place.name), "zip")
         raise DataError(f"the {kind} file is damaged ({problem})", shown(place)) from None
@@ -200,14 +202,18 @@ def _raw_chunks(place: Place, tally: Tally, options: ReadOptions) -> Iterator[by
         raise DataError(f"cannot be read ({problem.strerror or problem})", shown(place)) from None
 
 
-def _lines(file: BinaryIO, place: Place) -> Iterator[bytes]:
-    """Pieces of whole lines."""
-    while data := file.read(CHUNK_BYTES):
-        longest = limit("line_bytes")
-        rest = file.readline(longest + 1)
+def _lines(file: BinaryIO | TextIO, place: Place) -> Iterator[bytes]:
+    """Pieces of whole lines, in UTF-8."""
+    longest = limit("line_bytes")
+    while data := _utf8(file.read(CHUNK_BYTES)):
+        rest = _utf8(file.readline(longest + 1))
         if len(rest) > longest:
             raise beyond("line_bytes", shown(place))
         yield data + rest
+
+
+def _utf8(data: bytes | str) -> bytes:
+    return data if isinstance(data, bytes) else data.encode()
 
 
 def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Table | None:
@@ -244,7 +250,7 @@ def _may_be_quoted(sep: str) -> bool:
 
 def _beginning(chunk: Chunk) -> Chunk:
     """The first lines of a chunk, enough to see how the file is laid out."""
-    end = chunk.data.find(b"\n", SAMPLE_BYTES) + 1
+    end = chunk.data.find(b"\n", BEGINNING) + 1
     return Chunk(chunk.data[:end], chunk.first_line) if chunk.data[:end].strip() else chunk
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from itertools import islice, pairwise
+from itertools import islice
 from operator import ge, lt
 from pathlib import Path
 from typing import Any
@@ -287,15 +287,11 @@ def _names_follow_from_facts(dataset: Dataset) -> bool:
     facts = np.concatenate(list(facts_by_split(dataset).values()))
     vocab = dataset.vocab
     return (
-        _is_sorted(vocab.entities)
-        and _is_sorted(vocab.relations)
+        _ascend(vocab.entities)
+        and _ascend(vocab.relations)
         and len(np.unique(facts[:, [0, 2]])) == vocab.num_entities
         and len(np.unique(facts[:, 1])) == vocab.num_relations
     )
-
-
-def _is_sorted(names: tuple[str, ...]) -> bool:
-    return all(a < b for a, b in pairwise(names))
 
 
 def _dataset_files(folder: Path) -> list[Path]:

@@ -40,7 +40,7 @@ class Vocab:
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     shows_labels: bool = True  # False: people see the names, though questions may use labels
     types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
-    templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/templates
+    templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/labels
     notes: FactNotes | None = None  # what is shown beside facts, where anything is told about them
     attributes: tuple[Attribute, ...] = ()  # numbers and dates of entities
 
