@@ -16,7 +16,7 @@ from rnnlogic.data.options import ReadOptions
 from rnnlogic.data.raw import Names, RawFacts, printable
 
 INVERSE_PREFIX = "!"  # files of the public RotatE/RNNLogic code write the inverse of `rel` as `!rel`
-EXAMPLES = 5
+EXAMPLES = 5  # names that a line of the report lists
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ from rnnlogic.data.tables import DATABASE_SUFFIXES, is_connection, read_connecti
 from rnnlogic.data.vocab import Vocab
 
 LONGEST_NAME = 255  # bytes of a file's name, on every usual disk
-SHOWN = 60
 
 
 def read_source(x: Any, options: ReadOptions, *, keep_split: bool = True) -> tuple[str, RawFacts]:
@@ -55,7 +54,7 @@ def read_source(x: Any, options: ReadOptions, *, keep_split: bool = True) -> tup
         return "facts", read_endpoint(x, options)
     path = Path(x) if isinstance(x, str | os.PathLike) else None
     if isinstance(x, str) and len(os.fsencode(Path(x).name)) > LONGEST_NAME:
-        raise _not_found(x[:SHOWN] + "...")  # the system would not even look
+        raise _not_found(x[:60] + "...")  # the system would not even look
     if path is not None and suffix_of(path) in DATABASE_SUFFIXES and path.exists():
         return stem_of(path), read_database(path, options)
     if options.query is not None:

@@ -42,7 +42,7 @@ SUFFIXES = (*TEXT_SUFFIXES, *RDF_SUFFIXES, *JSON_SUFFIXES, PARQUET)  # of files 
 WHOLE = (GRAPHML, JSON, *EXCEL)  # of files that hold all facts
 NO_DATA = (".md", ".rst", ".py", ".pyc", ".log", ".pdf", ".bib", ".cff", ".yaml", ".yml")  # never facts
 PICKLES = (".pkl", ".pickle")
-LONGEST_ID = 12  # digits
+LONGEST_ID = 12  # digits: no memory holds more names
 LEAKING = 0.1  # share of test facts in facts.txt from which on it cannot be training data
 OTHER_FORMATS = {
     ".xls": "save the sheet as CSV",

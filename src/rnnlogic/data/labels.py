@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnlogic.base.errors import DataError
+from rnnlogic.base.errors import MENTIONED, DataError
 from rnnlogic.data.places import Place, shown, suffix_of
 from rnnlogic.data.raw import RawFacts, Tally, shortened
 from rnnlogic.data.readers import read_rows
@@ -22,7 +22,6 @@ from rnnlogic.data.vocab import Vocab
 
 Labels = Mapping[str, str] | str | os.PathLike[str]
 LABELS = "labels are for names"
-EXAMPLES = 3  # names that a message lists
 EXPECTED = "name<TAB>label"
 HEADERS = {(name, "label") for name in ("name", "id", "entity", "relation")}
 
@@ -66,7 +65,7 @@ def _unknown(texts: Mapping[str, object], what: str, *known: Container[str]) -> 
     unknown = [name for name in texts if not any(name in names for names in known)]
     if not unknown:
         return None
-    some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
+    some = ", ".join(map(shortened, unknown[:MENTIONED])) + (", ..." if len(unknown) > MENTIONED else "")
     return f"{len(unknown):,} of {len(texts):,} {what} that the graph lacks: {some}"
 
 

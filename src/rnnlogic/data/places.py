@@ -337,7 +337,7 @@ def visible(folder: Path | zipfile.Path) -> list[Path] | list[zipfile.Path]:
 LARGE = 1 << 28  # bytes on the disk; less is read within seconds
 # Peak memory of a fact while ids are sorted, split and checked: 361 MB at 3 million, 201 MB at one million
 BYTES_PER_FACT = 100
-STEPS = 10
+STEPS = 10  # lines told while a file is read
 
 
 def watched(

@@ -15,7 +15,7 @@ from rnnlogic.data.graph import Triples
 from rnnlogic.data.places import Place, shown
 
 UNSPLIT = "facts"
-ROWS_PER_BLOCK = 1 << 17
+ROWS_PER_BLOCK = 1 << 17  # enough for array operations to pay, and some megabytes of names
 LONGEST_NAME = 40  # in messages
 SHOWN_LACKS = 5  # rows with an empty cell that a message names
 SOURCE_MARKS = ("<SEP>", "|", ";")  # between several sources in one cell: LightRAG's, KGX's, Neo4j's

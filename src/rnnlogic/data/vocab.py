@@ -11,7 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError, nearest_spellings
+from rnnlogic.base.errors import MENTIONED, DataError, RNNLogicError, UnknownNameError, nearest_spellings
 
 if TYPE_CHECKING:
     from rnnlogic.data.annotations import FactNotes
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rnnlogic.data.types import EntityTypes
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
-MENTIONED = 3  # names that an error lists
 LETTERS = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"})
 _GAPS = re.compile(r"[\s_\-]+")
 

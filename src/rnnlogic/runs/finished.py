@@ -38,7 +38,7 @@ from rnnlogic.runs.files import (
 from rnnlogic.statistics.figures import rule_figures
 
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
-MANY, FIRST = 50_000, 10
+MANY, FIRST = 50_000, 10  # counting for more takes its time; people read the first of each relation
 HEADER = "# rule  # weight, support (pairs predicted that are facts), confidence (support / pairs predicted)"
 PACKAGES = ("rnnlogic", "numpy", "numba", "torch", "safetensors")
 

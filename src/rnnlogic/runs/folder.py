@@ -181,7 +181,7 @@ class Stages:
         return self._folder / f"{name}{SUFFIX}"
 
 
-SHOWN = 7  # levels besides the full model and the chosen one
+SHOWN = 7  # levels besides the full model and the chosen one: a table that fits a screen
 HEADERS = ("rules", "validation MRR", "against full", "")
 
 
