@@ -23,7 +23,7 @@ from rnnlogic.data.vocab import folded
 LEAST_FACTS = 5  # fewer facts can have any shape
 LEAST_FOR_HEADER = {"assumed": 5, "numbered": 3}
 LEAST_FOR_LONELY = 20  # in fewer facts a relation with a single one is no surprise
-# A column of entities read as relations shows in their number: Nations has 55 for 14 entities, and 29 facts each
+# Entities read as relations show in their number; Nations has 55 for 14 entities, with 29 facts for each
 MANY_RELATIONS = 20  # small graphs may have any shape
 FACTS_PER_RELATION = 10
 ENTITIES_PER_RELATION = 10

@@ -144,43 +144,7 @@ def _digest(size: int, content: bytes) -> str:
     return f"{size:,} (hash {hashlib.sha256(content).hexdigest()[:8]})"
 
 
-STAGES = "stages"
-SUFFIX = ".safetensors"
-SECONDS = "seconds"
-
-
-class Stages:
-    """The stages in a run folder."""
-
-    def __init__(self, run: Path) -> None:
-        self._folder = run / STAGES
-        self._began = time.monotonic()  # of the stage at work
-
-    def load(self, name: str, declaration: Declaration | None = None) -> Arrays | None:
-        """Arrays of a finished stage; None if it is not finished, so that it begins now.
-
-        The learner checks its own stages; others declare what they expect.
-        """
-        path = self._path(name)
-        self._began = time.monotonic()
-        return read_arrays(path, declaration) if path.is_file() else None
-
-    def save(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> float:
-        """Keep the result of a stage; returns the seconds that it took."""
-        seconds = time.monotonic() - self._began
-        write_arrays(self._path(name), arrays, {SECONDS: f"{seconds:.3f}"})
-        self._began = time.monotonic()
-        return seconds
-
-    def seconds(self) -> float:
-        """Time that all finished stages took, and the one at work so far."""
-        finished = (read_metadata(path) for path in self._folder.glob(f"*{SUFFIX}"))
-        return time.monotonic() - self._began + sum(float(about.get(SECONDS, 0)) for about in finished)
-
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{name}{SUFFIX}"
-
-
+STAGES, SECONDS = "stages", "seconds"
 SHOWN = 7  # levels besides the full model and the chosen one: a table that fits a screen
 HEADERS = ("rules", "validation MRR", "against full", "")
 
@@ -235,7 +199,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         """For internal use; others call `create`, `start` or `open`."""
         self.folder = folder
-        self._stages = Stages(folder)
+        self._stage_began = time.monotonic()
         self._config: Config | None = None  # read once
         self._begun: Dataset | None = None  # what the fit is at work on; its graphs are built
 
@@ -290,14 +254,29 @@ class Run:
         """Whether the fit came to its end."""
         return is_finished(self.folder)
 
-    def load(self, stage: str) -> Arrays | None:
-        """Arrays of a finished stage; None if it is not finished."""
-        return self._stages.load(stage)
+    def load(self, stage: str, declaration: Declaration | None = None) -> Arrays | None:
+        """Arrays of a finished stage; None if it is not finished, so that it begins now.
+
+        The learner checks its own stages; others declare what they expect.
+        """
+        path = self._stage_path(stage)
+        self._stage_began = time.monotonic()
+        return read_arrays(path, declaration) if path.is_file() else None
 
     def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the result of a stage."""
-        seconds = self._stages.save(stage, arrays)
+        """Keep the result of a stage, with the time that it took."""
+        seconds = time.monotonic() - self._stage_began
+        write_arrays(self._stage_path(stage), arrays, {SECONDS: f"{seconds:.3f}"})
+        self._stage_began = time.monotonic()
         self.note(f"{stage} done in {seconds:.1f} s")
+
+    def _stage_path(self, stage: str) -> Path:
+        return self.folder / STAGES / f"{stage}.safetensors"
+
+    def _seconds(self) -> float:
+        """The time of all finished stages, and of the one at work; what a kill lost does not count."""
+        finished = (read_metadata(path) for path in (self.folder / STAGES).glob("*.safetensors"))
+        return time.monotonic() - self._stage_began + sum(float(about.get(SECONDS, 0)) for about in finished)
 
     def log(self, record: Mapping[str, Any]) -> None:
         """Append one measurement to metrics.jsonl; one that a killed session has noted already is not."""
@@ -309,7 +288,7 @@ class Run:
 
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
-        dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
+        dataset, seed, seconds = self.dataset(), self.config().seed, self._seconds()
         if self._begun is not None:
             dataset = self._begun.with_vocab(dataset.vocab)
         write_graphs(self.folder, dataset)
@@ -329,7 +308,7 @@ class Run:
 
     def frontier(self) -> Arrays | None:
         """The frontier that a compact model was chosen from; None for a full model."""
-        return self._stages.load(FRONTIER, FRONTIER_ARRAYS)
+        return self.load(FRONTIER, FRONTIER_ARRAYS)
 
     def save_calibration(self, arrays: Arrays, about: dict[str, Any]) -> None:
         """Keep what the probabilities of the model rest on."""
