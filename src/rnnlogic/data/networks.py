@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, cast
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import RELATION_WORDS, extras_of, known_columns, note_unused, table_layout
 from rnnlogic.data.options import ReadOptions
-from rnnlogic.data.places import BEGINNING, Place, StandardInput, open_bytes, shown
+from rnnlogic.data.places import BEGINNING, Place, StandardInput, open_bytes, placed, shown
 from rnnlogic.data.raw import UNSPLIT, Extra, RawFacts, Rows, checked_rows, row_blocks
-from rnnlogic.data.readers import decode, read_chunks
+from rnnlogic.data.readers import decode, parsed_json, read_chunks
 from rnnlogic.data.tables import parquet_rows
 
 NODE_LABELS = ("label", "name")  # node attributes that hold what people see
@@ -173,12 +173,7 @@ def read_graphml(place: Place, raw: RawFacts, options: ReadOptions) -> None:
 def read_json(place: Place, raw: RawFacts, options: ReadOptions) -> None:
     """Facts of a JSON file: a network, or a list of facts."""
     text = "".join(decode(chunk, place) for chunk in read_chunks(place, raw.tally, options))
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as problem:
-        line = getattr(problem, "lineno", None)
-        said = getattr(problem, "msg", None) or str(problem).partition(":")[0]
-        raise DataError(f"not valid JSON ({said})", shown(place), line) from None
+    value = parsed_json(text, place)
     edges = _list_in(value, EDGE_KEYS)
     if edges is not None:
         network = _node_link(value, _list_in(value, NODE_KEYS) or [], edges, place)
@@ -211,10 +206,8 @@ def _add(raw: RawFacts, rows: Rows, place: Place) -> None:
     def fail(problem: str, row: int) -> DataError:
         return DataError(f"edge {row}: {problem}", shown(place))
 
-    try:
+    with placed(place):
         raw.add(UNSPLIT, checked_rows(enumerate(rows.rows), raw.tally, fail, rows.extras), place)
-    except DataError as problem:
-        raise problem if problem.path else DataError(str(problem), shown(place)) from None
 
 
 def _graphml(place: Place) -> Network:

@@ -244,6 +244,20 @@ def shown(place: Place) -> str | Path:
     return place if isinstance(place, Path) else str(place)
 
 
+def failing(place: Place) -> Callable[[str, int], DataError]:
+    """Makes errors of a place, each with its line."""
+    return lambda problem, line: DataError(problem, shown(place), line)
+
+
+@contextlib.contextmanager
+def placed(place: Place, line: int | None = None) -> Iterator[None]:
+    """Inside `with`, errors that do not say where something is wrong get this place and line."""
+    try:
+        yield
+    except DataError as problem:
+        raise problem if problem.path else DataError(str(problem), shown(place), line) from None
+
+
 def suffix_of(place: Place) -> str:
     """The lower-case file suffix, looking through `.gz` and `.zst`."""
     return Path(_without_packing(place.name)).suffix.lower()

@@ -34,11 +34,13 @@ from rnnlogic.data.places import (
     WINDOWS,
     Place,
     beyond,
+    failing,
     is_windows,
     limit,
     open_bytes,
     open_counted,
     packing_of,
+    placed,
     sample_of,
     shown,
     suffix_of,
@@ -73,10 +75,6 @@ class Table(NamedTuple):
     def shape(self) -> RowShape:
         """What its rows hold."""
         return RowShape(self.layout.extras, _separated(self.sep))
-
-    def fail(self, problem: str, line: int) -> DataError:
-        """An error with file and line."""
-        return DataError(problem, shown(self.place), line)
 
 
 def read_text(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
@@ -186,15 +184,14 @@ def _raw_chunks(place: Place, tally: Tally, options: ReadOptions) -> Iterator[by
             if encoding is not None:
                 tally.note(f"{place.name} is read as {encoding}")
         opened = open_counted(place)
-        file: BinaryIO | TextIO = opened.file
+        text: BinaryIO | TextIO = opened.file
         if encoding not in (None, "utf-8"):
-            file = io.TextIOWrapper(opened.file, encoding, newline="\n")
-        with file:
-            yield from watched(_lines(file, place), opened, place.name, options.progress)
+            text = io.TextIOWrapper(opened.file, encoding, newline="\n")
+        with text:
+            yield from watched(_lines(text, place), opened, place.name, options.progress)
     except UnicodeError as problem:
-        problem_is = getattr(problem, "reason", problem)
-        text = f"not valid {encoding} ({problem_is}); name its encoding: --encoding NAME"
-        raise DataError(text, shown(place)) from None
+        said = f"not valid {encoding} ({getattr(problem, 'reason', problem)})"
+        raise DataError(f"{said}; name its encoding: --encoding NAME", shown(place)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
         kind = {".gz": "gzip", ".zst": "zst"}.get(packing_of(place.name), "zip")
         raise DataError(f"the {kind} file is damaged ({problem})", shown(place)) from None
@@ -229,10 +226,8 @@ def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Ta
         tally.note("quotes around the fields are removed")
         line, row = _first_row(place, first, sep, quoted)
     may_have_header = suffix_of(place) in (".csv", ".tsv") or sep not in "\t "
-    try:
+    with placed(place, line):
         layout = layout_of(row, options, tally, may_have_header=may_have_header, separated=_separated(sep))
-    except DataError as problem:
-        raise DataError(str(problem), shown(place), line) from None
     return Table(place, sep, quoted, layout)
 
 
@@ -321,14 +316,14 @@ def _quoted_rows(place: Place, chunks: Iterable[Chunk], sep: str) -> Iterator[tu
 def _blocks(table: Table, chunks: Iterator[Chunk], tally: Tally) -> Iterator[Block]:
     if table.sep != "\t" or table.quoted:
         rows = _projected(_rows(table.place, chunks, table.sep, table.quoted), table)
-        yield from checked_blocks(rows, tally, table.fail, table.shape)
+        yield from checked_blocks(rows, tally, failing(table.place), table.shape)
         return
     for chunk in chunks:
         if _is_plain(chunk.data, table.layout.width):
             yield _plain_block(chunk, table)
         else:
             rows = _projected(_rows(table.place, [chunk], table.sep, False), table)
-            yield from checked_blocks(rows, tally, table.fail, table.shape)
+            yield from checked_blocks(rows, tally, failing(table.place), table.shape)
 
 
 def _plain_block(chunk: Chunk, table: Table) -> Block:
@@ -353,7 +348,7 @@ def _projected(rows: Iterator[tuple[int, list[str]]], table: Table) -> Iterator[
             problem = (
                 f"expected {width} {table.shape.separated}columns as in the first line, found {len(row)}"
             )
-            raise table.fail(problem, line)
+            raise DataError(problem, shown(table.place), line)
         else:
             yield line, row
 
@@ -377,23 +372,17 @@ JSON_SUFFIXES = (".jsonl", ".ndjson")
 
 def read_json_lines(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
     """All facts of a JSON Lines file; the keys of the first object decide which are used."""
-
-    def fail(problem: str, line: int) -> DataError:
-        return DataError(problem, shown(place), line)
-
     values = _values(place, tally, options)
     first = next(values, None)
     if first is None:
         return
     line, value = first
-    try:
+    with placed(place, line):
         header = list(value) if isinstance(value, dict) else [str(i + 1) for i in range(len(value))]
         layout = table_layout(header, options, tally, "JSON Lines file", named=isinstance(value, dict))
-    except DataError as problem:
-        raise fail(str(problem), line) from None
     keys = [header[i] for i in layout.used]
     rows = ((line, _picked(value, keys)) for line, value in chain([first], values))
-    yield from checked_rows(rows, tally, fail, layout.extras)
+    yield from checked_rows(rows, tally, failing(place), layout.extras)
 
 
 def _values(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, Any]]:
@@ -402,14 +391,20 @@ def _values(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[
             if not text.strip():
                 tally.blank_lines += 1
                 continue
-            try:
-                value = json.loads(text)
-            except (ValueError, RecursionError) as problem:  # ValueError: also numbers of 5,000 digits
-                message = getattr(problem, "msg", None) or str(problem).partition(":")[0]
-                raise DataError(f"not valid JSON ({message})", shown(place), line) from None
+            value = parsed_json(text, place, line)
             if not isinstance(value, dict | list):
                 raise DataError("expected an object or an array of three on every line", shown(place), line)
             yield line, value
+
+
+def parsed_json(text: str, place: Place, line: int | None = None) -> Any:
+    """The value of a JSON text; an error names the line, in the text unless it is given."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:  # ValueError: also numbers of 5,000 digits
+        said = getattr(problem, "msg", None) or str(problem).partition(":")[0]
+        line = line or getattr(problem, "lineno", None)
+        raise DataError(f"not valid JSON ({said})", shown(place), line) from None
 
 
 def _picked(value: dict[str, Any] | list[Any], keys: list[str]) -> list[Any]:
@@ -421,19 +416,13 @@ def _picked(value: dict[str, Any] | list[Any], keys: list[str]) -> list[Any]:
 
 def read_excel(place: Place, tally: Tally, options: ReadOptions) -> Iterator[Block]:
     """The facts of the first sheet of a workbook; its first row that is not empty may be a header."""
-
-    def fail(problem: str, line: int) -> DataError:
-        return DataError(problem, shown(place), line)
-
     rows = _sheet_rows(place, tally)
     first = next((row for row in rows if any(row[1])), None)
     if first is None:
         return
     line, header = first
-    try:
+    with placed(place, line):
         layout = layout_of(header, options, tally, may_have_header=True)
-    except DataError as problem:
-        raise fail(str(problem), line) from None
     if layout.has_header:
         tally.header_lines += 1
 
@@ -444,7 +433,7 @@ def read_excel(place: Place, tally: Tally, options: ReadOptions) -> Iterator[Blo
             cells = row + [""] * (layout.width - len(row))
             yield number, [cells[place] for place in layout.used]
 
-    yield from checked_blocks(picked(), tally, fail, RowShape(layout.extras))
+    yield from checked_blocks(picked(), tally, failing(place), RowShape(layout.extras))
 
 
 def _sheet_rows(place: Place, tally: Tally) -> Iterator[tuple[int, list[str]]]:

@@ -27,7 +27,7 @@ from rnnlogic.data.columns import (
     table_layout,
 )
 from rnnlogic.data.options import NO_OPTIONS, ReadOptions
-from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
+from rnnlogic.data.places import Place, open_bytes, placed, shown, suffix_of
 from rnnlogic.data.raw import (
     UNSPLIT,
     Block,
@@ -216,11 +216,10 @@ def _parquet(place: Place) -> Iterator[tuple[list[str], Iterator[Any]]]:
     duckdb = _module("duckdb", "parquet", place)
     with _local_file(place) as file, duckdb.connect() as connection:
         try:
-            yield _fetched(connection.execute("SELECT * FROM read_parquet($1)", [str(file)]))
+            with placed(place):
+                yield _fetched(connection.execute("SELECT * FROM read_parquet($1)", [str(file)]))
         except duckdb.Error as problem:
             raise DataError(f"not a Parquet file ({_first_line(problem)})", shown(place)) from None
-        except DataError as problem:
-            raise problem if problem.path else DataError(str(problem), shown(place)) from None
 
 
 def _blocks(
