@@ -32,8 +32,8 @@ from rnnlogic.fit.compact.levels import level_at, model_at
 from rnnlogic.fit.compact.teacher import teacher_of
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
+from rnnlogic.runs.files import write_report
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.reports import write_report
 
 CAPS = (10, 50, 100, 200)
 TOP = 3

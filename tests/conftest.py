@@ -24,7 +24,7 @@ settings.load_profile("rnnlogic")
 
 
 # A browser or a cluster may fail for reasons of its own: these tests are run once more, and that is reported.
-RUN_ONCE_MORE = ("base/clusters/", "cli/test_cluster.py", "serve/test_pages.py")
+RUN_ONCE_MORE = ("base/test_clusters.py", "cli/test_cluster.py", "serve/test_pages.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

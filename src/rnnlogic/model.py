@@ -24,8 +24,7 @@ from rnnlogic.complete.possible import PossibleFacts
 from rnnlogic.config import Arguments, Config, Variant, changed
 from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
-from rnnlogic.data.labels import Labels, relabelled
-from rnnlogic.data.templates import Templates, templated
+from rnnlogic.data.labels import Labels, Templates, relabelled, templated
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
@@ -44,8 +43,7 @@ from rnnlogic.review.judged import Reviewer, lacking, removed, straight_names
 from rnnlogic.review.log import DecisionLog, Decisions
 from rnnlogic.runs.constraints import FoundConstraints, StatedSource, stated_texts
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
-from rnnlogic.runs.first import keep_first_model
-from rnnlogic.runs.fitted import load_fitted
+from rnnlogic.runs.fitted import keep_first_model, load_fitted
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 

@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import read_table
-from rnnlogic.runs.labels import label_run
+from rnnlogic.runs.fitted import label_run
 from tests.helpers.commands import run
 from tests.helpers.family import fake_learn, family_facts
 

@@ -19,8 +19,7 @@ from rnnlogic.cli.safety import Stopped, polite
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.files import save_embedding
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.files import RunError, write_object
+from rnnlogic.runs.files import RunError, read_arrays, write_arrays, write_object
 from rnnlogic.runs.folder import Run
 from tests.helpers.commands import run
 from tests.helpers.embeddings import random_embedding
@@ -221,7 +220,7 @@ def test_check_notices_that_the_manifest_itself_is_gone(folder, monkeypatch, cap
 
 
 def read_arrays_unchecked(path):
-    from rnnlogic.base.sealed import verification
+    from rnnlogic.base.files import verification
 
     with verification(False):
         return read_arrays(path)

@@ -9,12 +9,12 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.annotations import Annotations
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
+from rnnlogic.data.saving import pack_dataset, unpack_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.review.decision import Decision
 from rnnlogic.review.judged import reviewed
 from rnnlogic.review.log import DecisionLog
-from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import fingerprint
 from tests.helpers.family import family, given_rules, tiny_config
 
 

@@ -96,7 +96,7 @@ def _options(
         typer.Option("--no-verify", help="Do not compare files of runs with their checksums."),
     ] = False,
 ) -> None:
-    from rnnlogic.base.sealed import verification
+    from rnnlogic.base.files import verification
 
     del show_version  # its callback has done it
     context.with_resource(verification(not no_verify))

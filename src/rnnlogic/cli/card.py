@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import RunFolder
 from rnnlogic.cli.output import echo

@@ -169,9 +169,9 @@ def split(
     reading: Reading = NO_READING,
 ) -> None:
     """Split facts at random into train, valid and test files; train keeps every entity and relation."""
+    from rnnlogic.data.cleaning import default_ratios, parse_ratios
     from rnnlogic.data.places import stem_of
     from rnnlogic.data.saving import save_dataset
-    from rnnlogic.data.split import default_ratios, parse_ratios
 
     wanted = parse_ratios(ratios) if ratios else default_ratios(stem_of(Path(name)))
     dataset = load_named(name, reading, seed=seed, ratios=wanted)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.options import AsJson, Basis, EvidenceChoice, EvidenceOption, IdsOption
 from rnnlogic.cli.output import echo, print_json, print_table, print_text

@@ -279,7 +279,7 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
-    from rnnlogic.runs.frontier import frontier_rows
+    from rnnlogic.runs.folder import frontier_rows
 
     arrays = run.frontier()
     return [] if arrays is None else frontier_rows(arrays)
@@ -296,7 +296,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
         echo("\nSkipped because of the time limit")
         print_pairs(list(summary["left_out"].items()))
     if summary["frontier"]:
-        from rnnlogic.runs.frontier import HEADERS
+        from rnnlogic.runs.folder import HEADERS
 
         echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])

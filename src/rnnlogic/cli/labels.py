@@ -27,7 +27,7 @@ def labels(
     that the run has, and nothing is learned again. Questions may use labels, and every command shows them;
     --ids shows the names of the data.
     """
-    from rnnlogic.runs.labels import label_run, template_run
+    from rnnlogic.runs.fitted import label_run, template_run
 
     if file is None and templates is None:
         raise RNNLogicError("give a file of labels, or --templates")

@@ -289,7 +289,7 @@ def load_named(
     import warnings
 
     from rnnlogic.data.dataset import DataWarning, load_dataset
-    from rnnlogic.data.templates import templated
+    from rnnlogic.data.labels import templated
 
     told = {one.name: getattr(reading, one.name) for one in fields(reading)} | {"attributes": attributes}
     with warnings.catch_warnings():

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.base.arrays import WrongArraysError, parse_arrays, write_arrays
+from rnnlogic.base.files import MANIFEST, refuse_links
 from rnnlogic.base.lock import LOCK
-from rnnlogic.base.sealed import MANIFEST, refuse_links
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.files import ABOUT, ARRAYS, EmbeddingError, begin_folder, read_file, write_file
 from rnnlogic.embeddings.train import BEST, Method, Training

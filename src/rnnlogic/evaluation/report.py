@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays, write_arrays
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.files import read_sealed, write_sealed
 from rnnlogic.base.text import printable, text_table
 from rnnlogic.base.types import Arrays
 from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from rnnlogic.base.frames import frame
+from rnnlogic.base.text import frame
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.chosen import Paths, Reason, choose
 from rnnlogic.explain.dependence import Dependence

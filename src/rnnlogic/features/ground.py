@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.base.budget import check_time
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads, map_ordered
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Feature
+from rnnlogic.base.types import Feature, Recent
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.aggregates import Fold, folds_of
 from rnnlogic.features.base import Batch, joined

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.budget import UNLIMITED, Budget
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Arrays, Feature, Progress, silent
+from rnnlogic.base.types import Arrays, Feature, Progress, Recent, silent
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph

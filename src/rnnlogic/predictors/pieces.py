@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rnnlogic.base.executor import map_ordered
-from rnnlogic.base.recent import Recent
+from rnnlogic.base.types import Recent
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import CHUNK_QUERIES, CHUNK_RESULTS, Grounder
 from rnnlogic.features.table import Candidates, Scored

@@ -20,8 +20,7 @@ from rnnlogic.fit.result import Learned
 from rnnlogic.render.page import Card, Section, Table
 from rnnlogic.render.plots import frontier_picture, reliability_picture
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.runs.folder import Run
-from rnnlogic.runs.frontier import HEADERS, frontier_rows
+from rnnlogic.runs.folder import HEADERS, Run, frontier_rows
 
 RELATIONS, RULES = 12, 2  # relations that are shown, and rules of each
 SCORES = ("mrr", "mr", "hits@1", "hits@3", "hits@10")

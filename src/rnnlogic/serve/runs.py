@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.recent import Recent
 from rnnlogic.base.text import printable
-from rnnlogic.base.types import Progress
+from rnnlogic.base.types import Progress, Recent
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.complete.reason import Reasons
 from rnnlogic.data.dataset import Evidence
@@ -29,8 +28,8 @@ from rnnlogic.explain.listing import MANY, RuleInfo, Sort
 from rnnlogic.features.chains.cost import Cost
 from rnnlogic.model import RNNLogic
 from rnnlogic.render.tables import Listed
+from rnnlogic.runs.fitted import label_run, template_run
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.labels import label_run, template_run
 from rnnlogic.serve.limits import Limits
 from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.search import NameIndex

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rnnlogic.base.recent import Recent
+from rnnlogic.base.types import Recent
 from rnnlogic.data.graph import Graph
 from rnnlogic.rules.ruleset import RuleSet
 

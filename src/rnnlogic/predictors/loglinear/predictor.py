@@ -8,8 +8,7 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Arrays, Feature
+from rnnlogic.base.types import Arrays, Feature, Recent
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Arrays, Feature
+from rnnlogic.base.types import Arrays, Feature, Recent
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer

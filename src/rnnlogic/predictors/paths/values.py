@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Feature
+from rnnlogic.base.types import Feature, Recent
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.features.table import Candidates

@@ -1,4 +1,7 @@
-"""Folders whose files are known by their checksums: damage is noticed, and nothing outside is touched.
+"""Files that appear whole or not at all, and folders whose files are known by their checksums.
+
+A kill leaves the temporary file. Its name has the number of the process, and the process holds a lock on it
+while it writes; so whoever writes beside it later can tell that nobody needs it any more, and removes it.
 
 manifest.jsonl has a line for every file that was written, oldest first: name, bytes, SHA-256. The line comes
 before the file gets its name, so after a kill a file is whole if it fits its last line or the one before. Of
@@ -8,22 +11,117 @@ it are read all the same.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
+import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from rnnlogic.base.atomic import Content, write_atomically
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.lock import briefly_locked
+from rnnlogic.base.lock import briefly_locked, claimed
+
+Content = str | bytes | Callable[[BinaryIO], object]
+PARTIAL = re.compile(r"\..*\.(\d{1,10})-[0-9a-f]{8}\.partial", re.DOTALL)  # with the number of its process
+_tidied: set[Path] = set()  # folders that this process has looked through
+
+
+def write_atomically(
+    path: str | Path,
+    content: Content,
+    before: Callable[[Path], object] | None = None,
+    follow: bool = True,
+) -> None:
+    """Write text (as UTF-8), bytes, or whatever a function writes to the open file; replace an older file.
+
+    The content goes to a temporary file beside the target, which is renamed once everything is on disk, so
+    neither a failure nor a kill leaves half a file, and a power cut leaves the old one or the new one.
+    `before` is called with the temporary file just before it gets its name. Links are followed if wanted.
+    Pipes and devices cannot be replaced, so they are written directly.
+    """
+    path = Path(path)
+    if follow and path.exists() and not path.is_file():
+        with path.open("wb") as file:
+            _write(file, content)
+        return
+    target = path.resolve() if follow else path
+    _tidy(target.parent)
+    partial = target.with_name(f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(4)}.partial")
+    try:
+        with partial.open("xb") as file:
+            claimed(file.fileno())
+            _write(file, content)
+            file.flush()
+            os.fsync(file.fileno())
+            if os.name == "nt":
+                file.close()  # Windows renames no open file
+            if before is not None:
+                before(partial)
+            partial.replace(target)
+        sync_folder(target.parent)
+    finally:
+        with contextlib.suppress(OSError):  # a folder that was deleted under way: the first error counts
+            partial.unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk; systems and network folders that cannot do that are left alone."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove temporary files in a folder whose processes are gone; once is enough."""
+    if os.name == "nt" or folder in _tidied:
+        return
+    _tidied.add(folder)
+    with contextlib.suppress(OSError):  # whoever writes there next says what is wrong
+        for entry in os.scandir(folder):
+            found = PARTIAL.fullmatch(entry.name)
+            if found and entry.is_file(follow_symlinks=False) and not _runs(int(found[1])):
+                _remove_abandoned(entry.path)
+
+
+def _remove_abandoned(path: str) -> None:
+    """Remove a file unless it is held: on other machines and in containers numbers mean other processes."""
+    with contextlib.suppress(OSError):
+        handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            if claimed(handle):
+                os.unlink(path)  # noqa: PTH108
+        finally:
+            os.close(handle)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        pass  # it is somebody else's
+    return True
+
+
+def _write(file: BinaryIO, content: Content) -> None:
+    if callable(content):
+        content(file)
+    else:
+        file.write(content.encode() if isinstance(content, str) else content)
+
 
 MANIFEST = "manifest.jsonl"
 DEPTH = 3  # a file lies in the folder of its manifest, in a folder there, or in one inside that
-PIECE = 1 << 20
+PIECE = 1 << 20  # bytes read at a time
 _checking = True
 
 

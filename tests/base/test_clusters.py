@@ -9,8 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rnnlogic.base.clusters import CLUSTER_VARIABLE, ClusterError, current_cluster, on_cluster, open_cluster
-from rnnlogic.base.clusters.work import pack, unpack
+from rnnlogic.base.clusters import (
+    CLUSTER_VARIABLE,
+    ClusterError,
+    current_cluster,
+    on_cluster,
+    open_cluster,
+    pack,
+    unpack,
+)
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.evaluation.evaluate import evaluate
@@ -63,7 +70,7 @@ def nodes():
 def _paths():
     import rnnlogic
 
-    return [Path(rnnlogic.__file__).parents[1], Path(__file__).parents[3]]
+    return [Path(rnnlogic.__file__).parents[1], Path(__file__).parents[2]]
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 
-from rnnlogic.base.recent import Recent
+from rnnlogic.base.types import Recent
 
 
 def test_the_values_used_last_stay():
