@@ -12,10 +12,12 @@ from rnnlogic.calibrate.probability import (
     Rows,
     _loss,
     fit_probability,
+    held_out_logits,
     recalibration,
+    reliability,
+    reliability_of_cases,
     stretched,
 )
-from rnnlogic.calibrate.reliability import held_out_logits, reliability, reliability_of_cases
 
 
 def synthetic(share: float, number: int = 20_000, seed: int = 0):

@@ -6,9 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from rnnlogic.calibrate.level import Basis, Level
-from rnnlogic.calibrate.probability import KNOTS, ProbabilityModel
-from rnnlogic.calibrate.reliability import Reliability
-from rnnlogic.calibrate.standing import FEATURES, LIMIT, WIDTH
+from rnnlogic.calibrate.probability import KNOTS, ProbabilityModel, Reliability
+from rnnlogic.calibrate.proposals import FEATURES, LIMIT, WIDTH
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Chain

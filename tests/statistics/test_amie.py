@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from rnnlogic.data.graph import Graph
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics import amie
-from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics import pairs as module
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.graphs import cases
 from tests.helpers.walks import facts_of, paths
 
@@ -24,11 +24,13 @@ def by_hand(graph, rule):
 
 @settings(max_examples=60)
 @given(case=cases())
-@pytest.mark.parametrize(("bodies_at_once", "many"), [(2, 3), (amie.BODIES, 3), (2, 100), (amie.BODIES, 100)])
+@pytest.mark.parametrize(
+    ("bodies_at_once", "many"), [(2, 3), (module.BODIES, 3), (2, 100), (module.BODIES, 100)]
+)
 def test_statistics_equal_counting_pairs(case, bodies_at_once, many):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(amie, "BODIES", bodies_at_once)
-        patch.setattr(amie, "MANY", many)
+        patch.setattr(module, "BODIES", bodies_at_once)
+        patch.setattr(module, "MANY", many)
         found = amie_statistics(case.graph, case.rules, threads=2, examples=2)
     for i, rule in enumerate(case.rules):
         predictions, support, pca, facts, pairs = by_hand(case.graph, rule)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.evaluation.metrics import query_metrics
+from rnnlogic.evaluation.ranks import query_metrics
 from rnnlogic.evaluation.report import Report
 
 COMPARED = ("mrr", "hits@1", "hits@10")

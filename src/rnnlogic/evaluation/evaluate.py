@@ -21,17 +21,17 @@ from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
-from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import (
     NegativeSampler,
     Pairs,
     Ranks,
     UndefinedScoreError,
+    query_metrics,
     rank_answers,
     refuse_nan,
 )
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
-from rnnlogic.features.chains.sampling.budget import NO_CUTS
+from rnnlogic.features.base import NO_CUTS
 from rnnlogic.features.table import Scored
 
 Split = Literal["valid", "test"]
@@ -144,17 +144,6 @@ def evaluate(
         ranks=Ranks.concatenate(parts),
         cuts=cuts,
     )
-
-
-def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArray[np.float64]:
-    """Expected reciprocal ranks of the answers of some facts, both sides, by training facts."""
-    asked = both_sides(facts, dataset.vocab.num_relations)
-    by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None
-    size = max(QUERIES if by_reach else 1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
-    shared = _Shared(scorer, dataset.graph("train"), KnownAnswers(dataset.graph("all")), None, by_reach)
-    chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
-    parts = [ranks for ranks, _ in _ranked(chunks, shared, dataset.vocab)]
-    return query_metrics(Ranks.concatenate(parts))["mrr"]
 
 
 def _evaluate_in_time(

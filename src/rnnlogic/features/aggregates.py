@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Feature
-from rnnlogic.features.base import STRETCH, Aggregate, Ids, Mask, Numbers, Places, Rows
-from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.names import owned
-from rnnlogic.features.ops.kernels import largest, number_answers
+from rnnlogic.features.base import STRETCH, Aggregate, Ids, Mask, Numbers, Places, Rows, zeros
+from rnnlogic.features.kernels import largest, number_answers
+from rnnlogic.features.named import owned
 from rnnlogic.rules.ruleset import RuleSet
 
 BEST_CHAIN = "best_chain"

@@ -28,7 +28,7 @@ from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
-from rnnlogic.statistics.figures import rule_figures
+from rnnlogic.statistics.pairs import rule_figures
 
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
 MANY, FIRST = 50_000, 10

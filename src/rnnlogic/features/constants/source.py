@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Answers, Batch, Mask, Place, Rows, Source, Stage
-from rnnlogic.features.items import Items
+from rnnlogic.features.base import Answers, Batch, Items, Mask, Place, Rows, Source, Stage
 from rnnlogic.rules.rule import NONE
 from rnnlogic.rules.ruleset import Kind, RuleSet
 
