@@ -17,7 +17,7 @@ from rnnlogic.features.base import Answers, Batch, Place, Query, Rows, Source, S
 from rnnlogic.features.chains import reference as plain_chains
 from rnnlogic.features.chains import source as chains
 from rnnlogic.features.constants import reference as plain_constants
-from rnnlogic.features.constants import summaries
+from rnnlogic.features.constants import source as summaries
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.named import owned
 from rnnlogic.features.sources import SOURCES, counts_paths, terms_of

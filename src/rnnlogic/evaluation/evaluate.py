@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
@@ -100,15 +100,14 @@ def evaluate(
     after all that rules reach.
     """
     if budget.is_limited:
-        return _evaluate_in_time(
-            partial(
-                evaluate, scorer, dataset, split, evidence, sides, chunk, progress, constraints=constraints
-            ),
-            min(len(_facts(dataset, split)), most_facts or 1 << 62),
-            negatives,
-            seed,
-            budget,
-        )
+        total = min(len(_facts(dataset, split)), most_facts or 1 << 62)
+        ask = partial(evaluate, scorer, dataset, split, evidence, sides, chunk, progress)
+        rest = {"negatives": negatives, "seed": seed, "constraints": constraints}
+        report, size = growing(lambda most: ask(most, **rest), FIRST_SAMPLE, total, budget)
+        if size == total:
+            return report
+        budget.cut("evaluate", f"a sample of {size:,} of {total:,} facts")
+        return replace(report, protocol=f"{report.protocol}; a sample of {size:,} of {total:,} facts")
     started = time.perf_counter()
     _check_settings(split, evidence, sides, chunk, negatives)
     sampler = None if negatives is None else NegativeSampler(negatives, seed)
@@ -146,30 +145,15 @@ def evaluate(
     )
 
 
-def _evaluate_in_time(
-    asked: Callable[..., Report], facts: int, negatives: int | None, seed: int, budget: Budget
-) -> Report:
-    """A sample of so many facts, as large as there is time for."""
-    report, size = growing(lambda most: asked(most, negatives, seed), FIRST_SAMPLE, facts, budget)
-    if size == facts:
-        return report
-    budget.cut("evaluate", f"a sample of {size:,} of {facts:,} facts")
-    return replace(report, protocol=f"{report.protocol}; a sample of {size:,} of {facts:,} facts")
-
-
 class KnownAnswers:
     """All answers of (head, relation, ?) in a graph, for many queries at once."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        relation_of_row = np.repeat(np.arange(2 * graph.num_relations), np.diff(graph.arrays.relation_rows))
-        self._row_keys = relation_of_row * graph.num_entities + graph.arrays.row_head  # ascending, int64
 
     def pairs(self, heads: NDArray[np.int32], relations: NDArray[np.int32]) -> Pairs:
-        """(query, answer) pairs of queries heads [B], relations [B], in order; each must have an answer."""
-        rows = np.searchsorted(self._row_keys, relations.astype(np.int64) * self._graph.num_entities + heads)
-        edges = self._graph.arrays.row_edges
-        return self._graph.tails_within(edges[rows], edges[rows + 1])
+        """(query, answer) pairs of queries heads [B], relations [B], in order."""
+        return self._graph.tails_within(*self._graph.spans(heads, relations))
 
 
 def _protocol(negatives: int | None, seed: int, constraints: Constraints | None) -> str:

@@ -146,6 +146,21 @@ class Rows(NamedTuple):
     cuts: Ids = NO_CUTS  # [3] what a budget left out
 
 
+def ranges(first: Ids, last: Ids) -> tuple[Ids, Ids]:
+    """For all numbers of the ranges [n], one after another: the position of the range, and the number."""
+    sizes = last - first
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    starts = np.cumsum(sizes) - sizes
+    return owner, np.arange(len(owner)) - starts[owner] + first[owner]
+
+
+def joined_ptr(parts: Sequence[Ids]) -> Ids:
+    """Pointers into arrays that stand one after another, from those into each."""
+    starts = np.cumsum([0, *(part[-1] for part in parts)])
+    moved = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([np.zeros(1, np.int64), *moved])
+
+
 def joined(parts: list[Rows]) -> Rows:
     """The rows of several parts, one after another; floats where some are values."""
     if not parts:
@@ -153,15 +168,13 @@ def joined(parts: list[Rows]) -> Rows:
         return Rows(none, np.zeros(1, np.int64), none.astype(np.int32), none.astype(np.int32))
     if len(parts) == 1:
         return parts[0]
-    starts = np.cumsum([0, *(part.ptr[-1] for part in parts)])
-    moved = [part.ptr[1:] + start for part, start in zip(parts, starts, strict=False)]
     dtype = np.result_type(*(part.value for part in parts))
     if dtype.kind == "f":  # numbers of paths beyond 2^24 need the longer floats
         largest = max(part.value.max(initial=0) for part in parts)
         dtype = np.dtype(np.float32 if largest < 1 << 24 else np.float64)
     return Rows(
         np.concatenate([part.place for part in parts]),
-        np.concatenate([np.zeros(1, np.int64), *moved]),
+        joined_ptr([part.ptr for part in parts]),
         np.concatenate([part.entity for part in parts]),
         np.concatenate([part.value for part in parts], dtype=dtype, casting="same_kind"),
         sum((part.cuts for part in parts), NO_CUTS.copy()),

@@ -25,8 +25,7 @@ from rnnlogic.features.base import (
 )
 from rnnlogic.features.chains.source import Chains
 from rnnlogic.features.conditions import Conditions
-from rnnlogic.features.constants.source import ConstantRules
-from rnnlogic.features.constants.summaries import Summaries
+from rnnlogic.features.constants.source import ConstantRules, Summaries
 from rnnlogic.features.kernels import collect_answers
 from rnnlogic.features.named import BaseRate, Exclusions, Reflexive
 from rnnlogic.rules.ruleset import RuleSet

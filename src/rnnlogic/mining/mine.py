@@ -1,4 +1,4 @@
-"""Find candidate rules: relational paths that join the two ends of training facts."""
+"""Mine rules: paths that join the two ends of training facts, measured on queries; the best of each head."""
 
 from __future__ import annotations
 
@@ -21,6 +21,14 @@ from rnnlogic.statistics.statistics import RuleStatistics, rule_statistics, trai
 WAITING = 10**7  # bodies of finished units that may wait for an unfinished one
 FIRST = 40  # facts of each relation in the first pass; the later ones are ever longer
 FEW = 4  # in the first pass under a budget, which is never cut within a relation
+MANY = 3  # times as many candidates as are kept: most are dropped after some of the queries
+EARLY = 4  # a fourth of the queries
+CANDIDATES_PER_SECOND, LEAST_CANDIDATES = 2000, 50  # under a budget; measured on FB15k-237, on one core
+
+Heads = NDArray[np.int32]  # [n]
+Steps = NDArray[np.int32]  # [n, longest] bodies, -1 after their ends
+_Bodies = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys, ascending, and how many facts each joins
+_NO_BODIES: _Bodies = (np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 class Candidates(NamedTuple):
@@ -28,6 +36,14 @@ class Candidates(NamedTuple):
 
     rules: RuleSet
     joined: NDArray[np.int64]  # [n]
+
+
+class Mined(NamedTuple):
+    """Mined rules with their statistics."""
+
+    rules: RuleSet
+    statistics: RuleStatistics
+    joined: NDArray[np.int64]  # [n] sampled facts whose ends the body joins
 
 
 class _Search(NamedTuple):
@@ -97,21 +113,12 @@ def _both_ways(graph: Graph, heads: Heads, steps: Steps, joined: NDArray[np.int6
 
 def edges_by_entity(graph: Graph) -> EntityEdges:
     """All edges of a graph, inverses too, by the entity they leave."""
-    columns = [(*graph.edges(relation), relation) for relation in range(2 * graph.num_relations)]
-    heads = np.concatenate([heads for heads, _, _ in columns] or [np.empty(0, np.int32)])
-    tails = np.concatenate([tails for _, tails, _ in columns] or [np.empty(0, np.int32)])
-    relations = np.repeat(
-        np.arange(2 * graph.num_relations, dtype=np.int32), [len(heads) for heads, _, _ in columns]
-    )
+    arrays = graph.arrays
+    heads = np.repeat(arrays.row_head, np.diff(arrays.row_edges))
+    relations = np.repeat(np.arange(2 * graph.num_relations, dtype=np.int32), graph.num_edges)
     order = np.argsort(heads, kind="stable")
     ptr = np.searchsorted(heads[order], np.arange(graph.num_entities + 1)).astype(np.int64)
-    return EntityEdges(ptr, relations[order], tails[order])
-
-
-Heads = NDArray[np.int32]  # [n]
-Steps = NDArray[np.int32]  # [n, longest] bodies, -1 after their ends
-_Bodies = tuple[NDArray[np.int64], NDArray[np.int64]]  # keys, ascending, and how many facts each joins
-_NO_BODIES: _Bodies = (np.empty(0, np.int64), np.empty(0, np.int64))
+    return EntityEdges(ptr, relations[order], arrays.tails[order])
 
 
 def _units(graph: Graph, most: int, first: int) -> list[tuple[int, int, int]]:
@@ -183,19 +190,6 @@ def _decoded(keys: NDArray[np.int64], radix: int, width: int) -> Steps:
         keys, digit = np.divmod(keys, radix)
         steps[:, position] = digit - 1
     return steps
-
-
-MANY = 3  # times as many candidates as are kept: most are dropped after some of the queries
-EARLY = 4  # a fourth of the queries
-CANDIDATES_PER_SECOND, LEAST_CANDIDATES = 2000, 50  # under a budget; measured on FB15k-237, on one core
-
-
-class Mined(NamedTuple):
-    """Mined rules with their statistics."""
-
-    rules: RuleSet
-    statistics: RuleStatistics
-    joined: NDArray[np.int64]  # [n] sampled facts whose ends the body joins
 
 
 def mine_rules(

@@ -8,7 +8,7 @@ from rnnlogic.features import kernels as ops
 from rnnlogic.features import reference as plain_ops
 from rnnlogic.features.base import Batch, find_items
 from rnnlogic.features.constants import kernels, reference
-from rnnlogic.features.constants.summaries import relation_tables
+from rnnlogic.features.constants.source import relation_tables
 from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.features import of_groups
 from rnnlogic.rules.rule import Chain, Feature
