@@ -34,7 +34,7 @@ def test_statistics_equal_counting_pairs(case, bodies_at_once, many):
         found = amie_statistics(case.graph, case.rules, threads=2, examples=2)
     for i, rule in enumerate(case.rules):
         predictions, support, pca, facts, pairs = by_hand(case.graph, rule)
-        counts = found.predictions[i], found.support[i], found.pca_predictions[i], found.head_facts[i]
+        counts = (*found.counts[:, i], found.head_facts[i])
         assert counts == (predictions, support, pca, facts)
         assert found.confidence[i] == (support / predictions if predictions else 0)
         assert found.pca_confidence[i] == (support / pca if pca else 0)

@@ -6,7 +6,6 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -101,9 +100,13 @@ def evaluate(
     """
     if budget.is_limited:
         total = min(len(_facts(dataset, split)), most_facts or 1 << 62)
-        ask = partial(evaluate, scorer, dataset, split, evidence, sides, chunk, progress)
-        rest = {"negatives": negatives, "seed": seed, "constraints": constraints}
-        report, size = growing(lambda most: ask(most, **rest), FIRST_SAMPLE, total, budget)
+        asked_for = scorer, dataset, split, evidence, sides, chunk, progress
+        report, size = growing(
+            lambda most: evaluate(*asked_for, most, negatives, seed, constraints=constraints),
+            FIRST_SAMPLE,
+            total,
+            budget,
+        )
         if size == total:
             return report
         budget.cut("evaluate", f"a sample of {size:,} of {total:,} facts")

@@ -65,12 +65,12 @@ class RuleFigures:
     @cached_property
     def predictions(self) -> NDArray[np.int64]:
         """Pairs that the body joins [n]."""
-        return self._scaled[0]
+        return np.asarray(self._scaled[0])
 
     @cached_property
     def support(self) -> NDArray[np.int64]:
         """Predictions that are facts [n]."""
-        return self._scaled[1]
+        return np.asarray(self._scaled[1])
 
     @cached_property
     def confidence(self) -> NDArray[np.float64]:
@@ -85,7 +85,7 @@ class RuleFigures:
     @cached_property
     def head_coverage(self) -> NDArray[np.float64]:
         """Share of the head's facts that the rule finds [n]."""
-        return np.minimum(self.counts[1] / self._seen / np.maximum(self.head_facts, 1), 1.0)
+        return np.asarray(np.minimum(self.counts[1] / self._seen / np.maximum(self.head_facts, 1), 1.0))
 
     @cached_property
     def _seen(self) -> NDArray[np.float64]:

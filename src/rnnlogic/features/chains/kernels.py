@@ -52,7 +52,7 @@ class Stack(NamedTuple):
     """Entities and the number of paths to each."""
 
     entity: NDArray[np.int32]
-    count: NDArray[Any]
+    paths: NDArray[Any]
 
 
 class Step(NamedTuple):
@@ -95,17 +95,16 @@ def edges_of(graph: GraphArrays, relation: int, head: int) -> tuple[np.int64, np
 
 
 @compiled
-def step_of(graph: GraphArrays, batch: Batch, paths: Paths, relation: int, q: int) -> Step:
-    """A step along a relation for query q of a batch."""
-    head, hidden, half = np.int64(batch.heads[q]), np.int64(batch.hidden[q]), len(graph.relation_rows) // 2
-    source, target = np.int64(-1), np.int64(-1)
+def step_of(relation: int, asked: int, half: int, head: int, hidden: int, is_simple: bool) -> Step:
+    """A step along a relation for a query of the relation `asked`; `half` is the number of relations."""
+    source, target = -1, -1
     if hidden < -1:
         source, target = head, -2 - hidden
-    elif hidden >= 0 and relation == batch.relation:
+    elif hidden >= 0 and relation == asked:
         source, target = head, hidden
-    elif hidden >= 0 and relation == (batch.relation + half) % (2 * half):
+    elif hidden >= 0 and relation == (asked + half) % (2 * half):
         source, target = hidden, head
-    return Step(relation, source, target, hidden < -1, head if paths.is_simple else np.int64(-1))
+    return Step(relation, source, target, hidden < -1, head if is_simple else -1)
 
 
 @compiled
@@ -114,8 +113,8 @@ def room(stack: Stack, used: int, need: int) -> Stack:
     if used + need <= len(stack.entity):
         return stack
     size = max(2 * len(stack.entity), used + need)
-    entity, count = np.empty(size, stack.entity.dtype), np.empty(size, stack.count.dtype)
-    entity[:used], count[:used] = stack.entity[:used], stack.count[:used]
+    entity, count = np.empty(size, stack.entity.dtype), np.empty(size, stack.paths.dtype)
+    entity[:used], count[:used] = stack.entity[:used], stack.paths[:used]
     return Stack(entity, count)
 
 
@@ -164,7 +163,7 @@ def _step(
     lo, hi, end = span
     tails, direct = graph.tails, graph.direct
     hidden_from, hidden_to, both_ways = step.hidden_from, step.hidden_to, step.both_ways
-    reached, counts = stack.entity, stack.count
+    reached, counts = stack.entity, stack.paths
     for i in range(np.uint64(lo), np.uint64(hi)):
         entity, count = reached[i], counts[i]
         if direct.shape[0] > 0:
@@ -201,7 +200,7 @@ def _step_from_one(
     are -1.
     """
     lo, _, end = span
-    entity, count = stack.entity[lo], stack.count[lo]
+    entity, count = stack.entity[lo], stack.paths[lo]
     hidden_from, hidden_to, both_ways, head = step.hidden_from, step.hidden_to, step.both_ways, step.head
     first, last = edges_of(graph, step.relation, entity)
     loop = entity if head >= 0 else np.int32(-1)
@@ -209,9 +208,9 @@ def _step_from_one(
         tail = graph.tails[edge]
         stack.entity[np.uint64(end)] = tail
         if weights is None:
-            stack.count[np.uint64(end)] = count
+            stack.paths[np.uint64(end)] = count
         else:
-            stack.count[np.uint64(end)] = count * weights[edge]
+            stack.paths[np.uint64(end)] = count * weights[edge]
         is_hidden = (entity == hidden_from and tail == hidden_to) or (
             both_ways and entity == hidden_to and tail == hidden_from
         )
@@ -227,7 +226,7 @@ def _collect(stack: Stack, start: int, end: int, head: int, sums: NDArray[Any]) 
         entity = stack.entity[i]
         count = sums[np.uint32(entity)]
         sums[np.uint32(entity)] = 0
-        stack.entity[np.uint64(kept)], stack.count[np.uint64(kept)] = entity, count
+        stack.entity[np.uint64(kept)], stack.paths[np.uint64(kept)] = entity, count
         kept += count != 0 and entity != head
     return kept
 
@@ -268,11 +267,10 @@ def _returns(graph: GraphArrays, weights: Any, there: int, here: int, entity: in
 def _without_returns(
     graph: GraphArrays, weights: Any, levels: Levels, depth: int, q: int, stack: Stack, sums: NDArray[Any]
 ) -> None:
-    """Take the walks out of `sums` whose last step leads straight back, where it may do so."""
-    if levels.may_turn[depth]:
-        if depth > 3 and levels.may_turn[depth - 1]:
-            _give_back(graph, weights, levels, depth, q, stack, sums)
-        _take_back(graph, weights, levels, depth, q, stack, sums)
+    """Take the walks out of `sums` whose last step leads straight back."""
+    if depth > 3 and levels.may_turn[depth - 1]:
+        _give_back(graph, weights, levels, depth, q, stack, sums)
+    _take_back(graph, weights, levels, depth, q, stack, sums)
 
 
 @compiled
@@ -301,7 +299,7 @@ def _take_back(
             if is_by_head and (here == there or _has_edge(graph, from_head, head, entity)):
                 by_head = _weight(graph, weights, back, head, entity)
                 known -= by_head * _weight(graph, weights, from_head, head, entity)
-            sums[np.uint32(entity)] -= stack.count[i] * known
+            sums[np.uint32(entity)] -= stack.paths[i] * known
 
 
 @compiled
@@ -321,7 +319,7 @@ def _give_back(
     lo, hi = span[depth - 3, q], span[depth - 3, q + 1]
     for level in range(lowest, depth - 2):
         for i in range(span[level, q], span[level, q + 1]):
-            counts[level, stack.entity[i]] = stack.count[i]
+            counts[level, stack.entity[i]] = stack.paths[i]
     for i in range(span[depth - 2, q], span[depth - 2, q + 1]):
         v = stack.entity[i]
         if sums[v] == 0:
@@ -380,50 +378,53 @@ def ground_counts(
     body k reaches from query q the entities entity[ptr[i] : ptr[i + 1]] with i = k * queries + q, in order of
     first visit. With several queries and more than `limit` results it gives up and returns an empty ptr.
     """
-    queries, slack = len(batch.heads), len(sums) + 1
+    queries, heads, hidden, may_turn = len(batch.heads), batch.heads, batch.hidden, paths.may_turn
+    asked, half, slack = batch.relation, len(graph.relation_rows) // 2, len(sums) + 1
     # What is reached on the way to the current node: depth by depth, and for each depth query by query.
     stack = Stack(np.empty(queries + slack, np.int32), np.empty(queries + slack, sums.dtype))
     out = Stack(np.empty(4 * slack, np.int32), np.empty(4 * slack, sums.dtype))
     used = 0
     ptr = np.zeros(len(trie.body) * queries + 1, np.int64)
-    stack.entity[:queries], stack.count[:queries] = batch.heads, 1
+    stack.entity[:queries], stack.paths[:queries] = heads, 1
     levels = levels_of(batch, trie, paths, sums)
     span, node = levels.span, 0
     while node < len(trie.depth):
         depth, relation, ends = trie.depth[node], trie.relation[node], trie.ends[node]
         if depth > 0:
             levels.relation[depth], levels.node[depth] = relation, node
-            levels.may_turn[depth] = paths.may_turn[node]
+            levels.may_turn[depth] = may_turn[node]
             place = span[depth - 1, queries]
             for q in range(queries):
                 span[depth, q] = place
                 lo, hi = span[depth - 1, q], span[depth - 1, q + 1]
                 if lo < hi:
-                    stack = room(stack, place, slack)
-                    step = step_of(graph, batch, paths, relation, q)
+                    if place + slack > len(stack.entity):
+                        stack = room(stack, place, slack)
+                    step = step_of(relation, asked, half, int(heads[q]), int(hidden[q]), paths.is_simple)
                     sources = 0  # entities two steps before, to which a path must not go straight back
                     came_from = -1
-                    if paths.may_turn[node]:
+                    if may_turn[node]:
                         sources = span[depth - 2, q + 1] - span[depth - 2, q]
                         came_from = int(stack.entity[span[depth - 2, q]])
                     if hi - lo == 1 and sources < 2:
                         place = _step_from_one(graph, weights, step, came_from, stack, (lo, hi, place))
                     else:
                         end = _step(graph, weights, step, stack, (lo, hi, place), sums)
-                        _without_returns(graph, weights, levels, depth, q, stack, sums)
+                        if may_turn[node]:
+                            _without_returns(graph, weights, levels, depth, q, stack, sums)
                         place = _collect(stack, place, end, step.head, sums)
             span[depth, queries] = place
         first, last = span[depth, 0], span[depth, queries]
         if ends >= 0:
             out = room(out, used, last - first)
             out.entity[used : used + last - first] = stack.entity[first:last]
-            out.count[used : used + last - first] = stack.count[first:last]
+            out.paths[used : used + last - first] = stack.paths[first:last]
             ptr[ends * queries + 1 : (ends + 1) * queries + 1] = span[depth, 1:] - span[depth, :-1]
             used += last - first
             if used > limit and queries > 1:
-                return out.entity[:0], out.count[:0], ptr[:0]
+                return out.entity[:0], out.paths[:0], ptr[:0]
         node = node + 1 if first < last else trie.after[node]
-    return out.entity[:used], out.count[:used], np.cumsum(ptr)
+    return out.entity[:used], out.paths[:used], np.cumsum(ptr)
 
 
 @compiled
@@ -468,7 +469,7 @@ def _budget_step(
     lo, hi, end = span
     hubs, of_hubs = 0, _mixed(key, -3)
     for i in range(lo, hi):
-        entity, count, offset, stride = stack.entity[i], stack.count[i], 0.0, 1.0
+        entity, count, offset, stride = stack.entity[i], stack.paths[i], 0.0, 1.0
         first, last = edges_of(graph, step.relation, entity)
         followed = int(last - first)
         if followed > budget.edges:
@@ -504,7 +505,7 @@ def _some_of(stack: Stack, start: int, end: int, budget: Budget, key: np.uint64)
     for k in range(budget.results):
         place = min(start + int((k + offset) * stride), end - 1)
         stack.entity[start + k] = stack.entity[place]
-        stack.count[start + k] = _scaled(stack.count[place], stride, _mixed(own, k))
+        stack.paths[start + k] = _scaled(stack.paths[place], stride, _mixed(own, k))
     return start + budget.results, 1
 
 
@@ -525,34 +526,35 @@ def ground_within(
     Simple paths of a query from which nothing was left out are counted as exactly. Once something was, steps
     straight back to an entity other than the head are no longer noticed.
     """
-    queries = len(batch.heads)
+    queries, heads, hidden, may_turn = len(batch.heads), batch.heads, batch.hidden, paths.may_turn
+    asked, half = batch.relation, len(graph.relation_rows) // 2
     stack = Stack(np.empty(2 * queries + 1024, np.int32), np.empty(2 * queries + 1024))
     out = Stack(np.empty(1024, np.int32), np.empty(1024, np.int64))
     used, cuts = 0, np.zeros(3, np.int64)
     ptr = np.zeros(len(trie.body) * queries + 1, np.int64)
-    stack.entity[:queries], stack.count[:queries] = batch.heads, 1
+    stack.entity[:queries], stack.paths[:queries] = heads, 1
     levels = levels_of(batch, trie, paths, sums)
     keys = np.zeros((len(levels.node), queries), np.uint64)
     is_whole = np.ones((len(levels.node), queries), np.bool_)  # nothing was left out on the way
     for q in range(queries):
-        of_relation = _mixed(np.uint64(budget.seed), batch.relation)
-        keys[0, q] = _mixed(_mixed(of_relation, batch.heads[q]), batch.hidden[q])
+        of_relation = _mixed(np.uint64(budget.seed), asked)
+        keys[0, q] = _mixed(_mixed(of_relation, heads[q]), hidden[q])
     span, node = levels.span, 0
     while node < len(trie.depth):
         depth, relation, ends = trie.depth[node], trie.relation[node], trie.ends[node]
         if depth > 0:
             levels.relation[depth], levels.node[depth] = relation, node
-            levels.may_turn[depth] = paths.may_turn[node]
+            levels.may_turn[depth] = may_turn[node]
             place = span[depth - 1, queries]
             for q in range(queries):
                 span[depth, q] = place
                 lo, hi = span[depth - 1, q], span[depth - 1, q + 1]
                 if lo < hi:
                     key = _mixed(keys[depth - 1, q], relation)
-                    step = step_of(graph, batch, paths, relation, q)
+                    step = step_of(relation, asked, half, int(heads[q]), int(hidden[q]), paths.is_simple)
                     stack = room(stack, place, min(len(sums), (hi - lo) * budget.edges) + 1)
                     end, hubs = _budget_step(graph, step, stack, (lo, hi, place), sums, budget, key)
-                    if is_whole[depth - 1, q] and hubs == 0:
+                    if may_turn[node] and is_whole[depth - 1, q] and hubs == 0:
                         _without_returns(graph, None, levels, depth, q, stack, sums)
                     end = _collect(stack, place, end, step.head, sums)
                     place, is_cut = _some_of(stack, place, end, budget, key)
@@ -567,10 +569,10 @@ def ground_within(
             out = room(out, used, last - first)
             out.entity[used : used + last - first] = stack.entity[first:last]
             for i in range(first, last):
-                out.count[used + i - first] = np.int64(min(stack.count[i], 2.0**62))
+                out.paths[used + i - first] = np.int64(min(stack.paths[i], 2.0**62))
             ptr[ends * queries + 1 : (ends + 1) * queries + 1] = span[depth, 1:] - span[depth, :-1]
             used += last - first
             if used > limit and queries > 1:
-                return out.entity[:0], out.count[:0], ptr[:0], cuts
+                return out.entity[:0], out.paths[:0], ptr[:0], cuts
         node = node + 1 if first < last else trie.after[node]
-    return out.entity[:used], out.count[:used], np.cumsum(ptr), cuts
+    return out.entity[:used], out.paths[:used], np.cumsum(ptr), cuts
