@@ -18,15 +18,8 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import (
-    Calibration,
-    calibrate,
-    calibration_of,
-    keep_calibration,
-    pack_calibration,
-    unpack_calibration,
-    with_level,
-)
+from rnnlogic.calibrate.calibration import Calibration, calibrate, pack_calibration, unpack_calibration
+from rnnlogic.calibrate.kept import calibration_of, keep_calibration, with_level
 from rnnlogic.complete.possible import PossibleFacts
 from rnnlogic.config import Arguments, Config, Variant, changed
 from rnnlogic.constraints.constraints import Constraints

@@ -28,7 +28,7 @@ def test_it_is_measured_once(folder, monkeypatch):
         RNNLogic.load(folder).level("train")
     assert not RNNLogic.load(folder)._calibration.levels
     first = {evidence: RNNLogic.load(folder).level(evidence) for evidence in ("train", "all")}
-    monkeypatch.setattr("rnnlogic.calibrate.calibration.calibrated", refuse)
+    monkeypatch.setattr("rnnlogic.calibrate.kept.calibrated", refuse)
     for evidence, level in first.items():
         again = RNNLogic.load(folder).level(evidence)
         assert again.as_dict() == level.as_dict()

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
-from pathlib import Path
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -16,7 +14,6 @@ from rnnlogic.base.arrays import LARGEST, Declaration, Declared, require_arrays
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import one_blas_thread
-from rnnlogic.base.lock import exclusive
 from rnnlogic.base.types import Arrays, Progress
 from rnnlogic.calibrate.level import Basis, Level, LevelTask, fit_levels, with_decisions
 from rnnlogic.calibrate.missing import Origin, number_given
@@ -25,11 +22,10 @@ from rnnlogic.calibrate.proposals import FEATURES, WIDTH
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Triples
 from rnnlogic.predictors.base import AnswerScorer
-from rnnlogic.runs.folder import Run
 
 EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts: a first guess where nothing is held out; the estimate does not depend on it
-FORMAT = 3  # 2 assumed how many facts are missing; 1 had other features, and no stretch
+FORMAT = 4  # 3 had other stretches; 2 assumed how many facts are missing; 1 had other features
 LEAST_EFFORT = 0.1
 ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
@@ -63,14 +59,13 @@ def calibrate(
     `missing` says how many facts are missing, or below 1 which share of the known ones. With evidence train
     and train+valid no test fact is looked at, only their number. Less effort looks at fewer facts.
     """
-    relations, tasks = np.arange(dataset.vocab.num_relations), []
+    tasks = []
     for evidence in evidences:
         facts, basis = cases_for(dataset, evidence, missing)
-        train = np.bincount(dataset.train[:, 1], minlength=dataset.vocab.num_relations)
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
-        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, train, random))
+        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, random))
     with one_blas_thread():
-        levels = fit_levels(scorer, tasks, relations, effort, partial(progress, "calibrate"))
+        levels = fit_levels(scorer, tasks, effort, partial(progress, "calibrate"))
     found = zip(tasks, levels, strict=True)
     return Calibration(
         {task.evidence: with_decisions(level, dataset, task.graph, scorer) for task, level in found}
@@ -89,6 +84,8 @@ def calibrate_in_time(
 
     Kinds of evidence that are left out are calibrated when they are first asked for.
     """
+    if not budget.is_limited:
+        return calibrate(dataset, scorer, progress, seed, evidences)
     levels: dict[str, Level] = {}
     done: dict[str, float] = {}  # effort
     rate = 0.0  # seconds for one kind of evidence with full effort
@@ -123,8 +120,6 @@ def calibrated(
     dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, evidence: Evidence, budget: Budget
 ) -> Calibration:
     """`calibrate` for one kind of evidence; within a budget, with little effort at least."""
-    if not budget.is_limited:
-        return calibrate(dataset, scorer, progress, seed, [evidence])
     found = calibrate_in_time(dataset, scorer, progress, seed, budget.share(ONE), [evidence])
     if evidence in found.levels:
         return found
@@ -234,48 +229,3 @@ def _model(arrays: Arrays, prefix: str) -> ProbabilityModel:
     if not (scale >= 1e-6).all() or not (ceiling >= -LARGEST).all():  # a fit gives 0.5 or more
         raise ValueError(f"{prefix}: a scale or ceiling is out of range")
     return ProbabilityModel(ceiling, mean, scale, weights, offsets, float(constant), stretch)
-
-
-def calibration_of(
-    run: Run, dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, budget: Budget
-) -> Calibration:
-    """What an earlier session of the fit kept, or made now."""
-    kept = run.calibration()
-    found = None if kept is None else unpack_calibration(*kept, dataset.vocab.num_relations)
-    if found is None:
-        if budget.is_limited:
-            found = calibrate_in_time(dataset, scorer, progress, seed, budget)
-        else:
-            found = calibrate(dataset, scorer, progress, seed)
-        run.save_calibration(*pack_calibration(found))
-    return found
-
-
-def with_level(
-    known: Calibration | None,
-    dataset: Dataset,
-    scorer: AnswerScorer,
-    progress: Progress,
-    seed: int,
-    evidence: Evidence,
-    budget: Budget,
-) -> Calibration:
-    """What is known so far, and one more kind of evidence, which is measured now."""
-    found = calibrated(dataset, scorer, progress, seed, evidence, budget)
-    return Calibration(({} if known is None else known.levels) | found.levels)
-
-
-def keep_calibration(folder: Path | None, found: Calibration, dataset: Dataset) -> None:
-    """Add what was measured to what a finished run keeps, so that nobody measures it again.
-
-    A fit whose time was up keeps fewer kinds of evidence, maybe none; one that was told not to calibrate
-    keeps no file, and gets none. Where nobody can write, or somebody else does, nothing is kept.
-    """
-    if folder is None:
-        return
-    with suppress(RNNLogicError, OSError), exclusive(folder):
-        run = Run.open(folder)
-        kept = run.calibration() if run.finished else None
-        stored = None if kept is None else unpack_calibration(*kept, dataset.vocab.num_relations)
-        if stored is not None and not found.levels.keys() <= stored.levels.keys():
-            run.save_calibration(*pack_calibration(Calibration(found.levels | stored.levels)))

@@ -12,9 +12,8 @@ there are more cases than proposals, it says 1.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field, replace
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,9 +24,8 @@ from rnnlogic.base.chances import expit
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
-KNOTS = (-1.5, 0.0, 1.5)  # log-odds between which they are stretched by a factor of their own
-AS_THEY_ARE = np.array([1.0] * (len(KNOTS) + 1) + [0.0])  # factors, and a shift
-FARTHEST = 4.0  # that log-odds of a relation are shifted; four standard deviations
+AS_THEY_ARE = np.array([1.0, 1.0, 0.0])  # factors of log-odds below and above 0, and a shift
+FARTHEST = 10.0  # that log-odds of a relation are shifted: beyond, each fact is as good as certain
 
 Values = NDArray[np.float64]
 
@@ -141,17 +139,9 @@ def fit_probability(
 
 
 def stretched(logits: Values, stretch: Values) -> Values:
-    """Log-odds times the factor of their part, and shifted; a steady function of them."""
-    total = np.full(len(logits), stretch[-1])
-    for part, factor in zip(_parts(logits), stretch.tolist(), strict=False):
-        total += part * factor
-    return total
-
-
-def _parts(logits: Values) -> Iterator[Values]:
-    """How much of each log-odds lies below the first knot, between each two, and above the last."""
-    for low, high in pairwise((-np.inf, *KNOTS, np.inf)):
-        yield np.clip(logits, low, high) - (low if np.isfinite(low) else 0.0)
+    """Log-odds times a factor below 0 and another one above, and shifted; a steady function of them."""
+    below, above, shift = stretch
+    return np.asarray(below * np.minimum(logits, 0.0) + above * np.maximum(logits, 0.0) + shift)
 
 
 def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Values) -> Values:
@@ -170,7 +160,7 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
         return AS_THEY_ARE
     w = w / case_weight.mean()
     number = int(kept[0].sum())
-    parts = np.stack([*_parts(z), np.ones(len(z))])
+    parts = np.stack([np.minimum(z, 0.0), np.maximum(z, 0.0), np.ones(len(z))])
 
     def loss(stretch: Values) -> tuple[float, Values]:
         value, slopes = _loss(np.einsum("ij,i->j", parts, stretch), number, w)
@@ -178,7 +168,7 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
         gradient = np.einsum("ij,j->i", parts, slopes) + 2 * RIDGE * change
         return value + RIDGE * float(change @ change), gradient
 
-    limits = [(0.1, 3.0)] * (len(KNOTS) + 1) + [(None, None)]
+    limits = [(0.1, 3.0)] * 2 + [(None, None)]  # factors above 0 keep the order of facts
     return np.asarray(minimize(loss, AS_THEY_ARE, jac=True, method="L-BFGS-B", bounds=limits).x)
 
 
@@ -188,8 +178,6 @@ def relation_shifts(cases: Rows, proposals: Rows, model: ProbabilityModel) -> Va
     The number of cases is Poisson with what the probabilities from REGION on sum to; the shifts are normal
     with standard deviation 1. So relations with few cases stay with the whole.
     """
-    from scipy.optimize import minimize_scalar
-
     shifts = np.zeros(len(model.offsets))
     if not len(cases):
         return shifts
@@ -210,8 +198,15 @@ def relation_shifts(cases: Rows, proposals: Rows, model: ProbabilityModel) -> Va
             expected = float(w @ expit(stretched(z + shift, model.stretch)))
             return expected - count * float(np.log(max(expected, 1e-9))) + shift**2 / 2
 
-        shifts[one] = minimize_scalar(loss, bounds=(-FARTHEST, FARTHEST), method="bounded").x
+        shifts[one] = best_shift(loss)
     return shifts
+
+
+def best_shift(loss: Callable[[float], float]) -> float:
+    """The shift of log-odds with the smallest loss, within +-FARTHEST."""
+    from scipy.optimize import minimize_scalar
+
+    return float(minimize_scalar(loss, bounds=(-FARTHEST, FARTHEST), method="bounded").x)
 
 
 def _loss(logits: Values, cases: int, weight: Values) -> tuple[float, Values]:
@@ -253,17 +248,8 @@ class Reliability:
 
     @property
     def error(self) -> float:
-        """Expected calibration error: the mean distance of predicted and observed, above LEAST."""
-        return self.error_from(LEAST)
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is as probable as LEAST, so that there is nothing to err about."""
-        return all(one.low < LEAST for one in self.bins)
-
-    def error_from(self, least: float) -> float:
-        """The same over all facts whose probability is at least so high."""
-        counted = [one for one in self.bins if one.low >= least - 1e-9]
+        """Expected calibration error: the mean distance of predicted and observed, from LEAST on."""
+        counted = [one for one in self.bins if one.low >= LEAST - 1e-9]
         facts = sum(one.facts for one in counted)
         return sum(one.facts * abs(one.predicted - one.observed) for one in counted) / facts if facts else 0.0
 

@@ -18,6 +18,7 @@ from rnnlogic.base.chances import expit
 from rnnlogic.calibrate.kernels import are_among, new_among, positions_of
 from rnnlogic.calibrate.probability import Columns, ProbabilityModel, Rows
 from rnnlogic.data.graph import Graph
+from rnnlogic.features.base import ranges
 from rnnlogic.features.table import Scored
 from rnnlogic.predictors.base import AnswerScorer
 
@@ -137,10 +138,8 @@ def one_way(graph: Graph, scorer: AnswerScorer, facts: NDArray[np.integer]) -> S
     order = np.argsort(place.ravel(), kind="stable")
     ptr = np.searchsorted(place.ravel()[order], np.arange(len(questions) + 1))
     for block in new_answers(graph, scorer, *questions.T):
-        number = np.diff(ptr)[block.questions]  # of facts asked for
-        of_question = np.repeat(np.arange(len(number)), number)
-        nth = np.arange(len(of_question)) - (np.cumsum(number) - number)[of_question]
-        own = order[ptr[block.questions][of_question] + nth]
+        of_question, places = ranges(ptr[block.questions], ptr[block.questions + 1])
+        own = order[places]
         where = block.find(of_question, facts[own, 2])
         own, where = own[where >= 0], where[where >= 0]
         found.features[own], found.answers[own] = block.features(where), block.answers[where]
@@ -157,12 +156,8 @@ def two_way(
     graph: Graph, scorer: AnswerScorer, facts: NDArray[np.integer]
 ) -> tuple[Values, NDArray[np.int64]]:
     """Features [n, WIDTH] of facts, relation < R, by both questions, and how many of them reach each [n]."""
-    return together(*each_way(graph, scorer, facts))
-
-
-def each_way(graph: Graph, scorer: AnswerScorer, facts: NDArray[np.integer]) -> tuple[Standing, Standing]:
-    """Facts, relation < R, by (head, relation, ?) and by (tail, relation^-1, ?)."""
-    return one_way(graph, scorer, facts), one_way(graph, scorer, turned(facts, graph.num_relations))
+    back = turned(facts, graph.num_relations)
+    return together(one_way(graph, scorer, facts), one_way(graph, scorer, back))
 
 
 def together(there: Standing, back: Standing) -> tuple[Values, NDArray[np.int64]]:
