@@ -26,7 +26,7 @@ from rnnlogic.predictors.base import AnswerScorer
 EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts: a first guess where nothing is held out; the estimate does not depend on it
 FORMAT = 4  # 3 had other stretches; 2 assumed how many facts are missing; 1 had other features
-LEAST_EFFORT = 0.1
+LEAST_EFFORT = 0.1  # of the usual sample, which is 300 cases then
 ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
 

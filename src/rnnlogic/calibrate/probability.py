@@ -224,9 +224,9 @@ def _logit(rate: float) -> float:
     return float(np.log(within / (1 - within)))
 
 
-BINS = 10
+BINS = 10  # as people read probabilities: to one digit
 LEAST = 0.1  # facts less probable than that do not count in the calibration error
-FOLDS = 5
+FOLDS = 5  # of cross-validation
 
 
 @dataclass(frozen=True)

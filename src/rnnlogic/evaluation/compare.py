@@ -19,8 +19,8 @@ from rnnlogic.evaluation.ranks import query_metrics
 from rnnlogic.evaluation.report import Report
 
 COMPARED = ("mrr", "hits@1", "hits@10")
-COVERAGE = 0.95
-DRAWN_AT_ONCE = 1 << 18  # facts, over several samples
+COVERAGE = 0.95  # of intervals: the usual one
+DRAWN_AT_ONCE = 1 << 18  # facts, over several samples: this bounds memory to a few MB
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from rnnlogic.mining.kernels import Reached, Weighed, count_hits
 from rnnlogic.rules.ruleset import RuleSet
 
 FIRST = 16  # queries of each relation in the first pass under a budget
-STRIDE = 7919  # a prime
+STRIDE = 7919  # a prime, so that steps of it visit every query
 
 
 @dataclass(frozen=True, eq=False)
