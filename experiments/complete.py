@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from experiments.shown import print_table
-from rnnlogic.calibrate.reliability import reliability
+from rnnlogic.calibrate.probability import reliability
 from rnnlogic.model import RNNLogic
 
 CUTS = (100, 1000)

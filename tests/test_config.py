@@ -38,7 +38,7 @@ def dataset(name: str, facts: int, relations: int = 1) -> Dataset:
 def test_every_variant_has_a_default(variant):
     config = default_config(variant)
     assert config.variant == variant
-    assert config.evidence.switches >= {"negative_evidence", "constants", "prior", "surest"}
+    assert config.evidence.groups >= {"exclusions", "constants", "base_rate", "best_rule"}
 
 
 @pytest.mark.parametrize("name", ["umls", "wn18rr", "fb15k-237", "small", "large"])

@@ -78,7 +78,7 @@ def library(module: str) -> str:
 
 
 def part_of(module: str) -> str:
-    """The part of ORDER that a module or a name in it belongs to: "mining.search.mine" to "mining"."""
+    """The part of ORDER that a module or a name in it belongs to: "mining.mine.mine_rules" to "mining"."""
     return "config" if CONFIG.fullmatch(module) else module.split(".")[0]
 
 

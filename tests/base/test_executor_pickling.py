@@ -18,7 +18,7 @@ USERS = (
     "generator.network",
     "features.ground",
     "fit.compact.compact",
-    "mining.search",
+    "mining.mine",
     "statistics.statistics",
     "predictors.loglinear.fit",
     "predictors.pieces",

@@ -23,8 +23,8 @@ from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.runs import finished
 from rnnlogic.runs.folder import Run
-from rnnlogic.statistics.amie import amie_statistics
 from rnnlogic.statistics.anyburl import anyburl_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.commands import run
 from tests.helpers.family import fake_learn, write_family
 

@@ -11,7 +11,7 @@ from rnnlogic.explain.ideas import Question
 from rnnlogic.explain.parts import shares
 from rnnlogic.features.base import Query
 from rnnlogic.features.chains.paths import paths
-from rnnlogic.features.constants.behind import counted
+from rnnlogic.features.constants.source import counted
 from rnnlogic.features.sources import terms_of
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.features import FEATURES, of_groups

@@ -13,7 +13,7 @@ from rnnlogic.explain.rule_text import LEGEND, rule_lines, same_rules
 from rnnlogic.fit.result import Learned
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.family import RULES, family, family_facts, given_rules
 
 INFO = RuleInfo(

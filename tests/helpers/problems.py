@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from rnnlogic.features.chains.kernels import ANSWER
+from rnnlogic.features.kernels import ANSWER
 from tests.helpers.walks import candidates_of
 
 NUM_RULES = 4

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.budget import Work
-from rnnlogic.mining.mine import best_per_head, mine_rules
-from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.mine import best_per_head, find_candidates, mine_rules
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Chain

@@ -11,7 +11,6 @@ from rnnlogic.base.lock import exclusive
 from rnnlogic.base.types import Progress
 from rnnlogic.calibrate.calibration import (
     Calibration,
-    calibrate,
     calibrate_in_time,
     calibrated,
     pack_calibration,
@@ -29,10 +28,7 @@ def calibration_of(
     kept = run.calibration()
     found = None if kept is None else unpack_calibration(*kept, dataset.vocab.num_relations)
     if found is None:
-        if budget.is_limited:
-            found = calibrate_in_time(dataset, scorer, progress, seed, budget)
-        else:
-            found = calibrate(dataset, scorer, progress, seed)
+        found = calibrate_in_time(dataset, scorer, progress, seed, budget)
         run.save_calibration(*pack_calibration(found))
     return found
 

@@ -237,7 +237,7 @@ def _with_anyburl_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
 
 
 def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
-    from rnnlogic.statistics.amie import with_statistics
+    from rnnlogic.statistics.pairs import with_statistics
 
     with StageProgress() as progress:
         tick, names = partial(progress, "statistics"), dataset.vocab.with_ids()

@@ -96,7 +96,7 @@ def mine(
     comment lines of their own.
     """
     from rnnlogic.base.clusters import on_cluster
-    from rnnlogic.features.chains.sampling.budget import cuts_in_words
+    from rnnlogic.features.base import cuts_in_words
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned

@@ -190,7 +190,7 @@ def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool)
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.ruleset import RuleSet
     from rnnlogic.rules.table import WEIGHT, RuleTable
-    from rnnlogic.statistics.amie import with_statistics
+    from rnnlogic.statistics.pairs import with_statistics
 
     dataset = model.dataset
     chosen = RuleSet.from_rules(parse_rule(rule.text, dataset.vocab) for rule in found)

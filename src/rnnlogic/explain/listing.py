@@ -17,7 +17,7 @@ from rnnlogic.explain.use import RuleUse, rule_use
 from rnnlogic.fit.result import Learned
 from rnnlogic.render.tables import Listed
 from rnnlogic.rules.rule import format_rule
-from rnnlogic.statistics.figures import NAMES, RuleFigures, rule_figures
+from rnnlogic.statistics.pairs import NAMES, RuleFigures, rule_figures
 
 Sort = Literal["weight", "use", "confidence", "support"]
 Ids = NDArray[np.int64]

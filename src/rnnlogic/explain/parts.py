@@ -15,7 +15,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.explain.ideas import Question
 from rnnlogic.features import conditions
 from rnnlogic.features.base import Query, Term
-from rnnlogic.features.constants.behind import counted
+from rnnlogic.features.constants.source import counted
 from rnnlogic.features.sources import counts_paths, terms_of
 from rnnlogic.predictors.base import Contributions
 from rnnlogic.rules.conditions import Condition

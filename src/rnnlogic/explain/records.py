@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.calibrate.standing import are_known
+from rnnlogic.calibrate.proposals import are_known
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
@@ -23,7 +23,7 @@ from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import NONE, Chain, Constant, Rule, mirrored
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics.figures import rule_figures
+from rnnlogic.statistics.pairs import rule_figures
 
 QUESTIONS = 200  # held-out questions that a rule is tried on, at most
 SEED = 0

@@ -12,7 +12,7 @@ from rnnlogic.explain.names import numbered, printable
 from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Rule, format_rule
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics.alike import alike_rules
+from rnnlogic.statistics.pairs import alike_rules
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 SAME = "the same in other words:"

@@ -18,8 +18,7 @@ from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.evaluation.evaluate import KnownAnswers, both_sides
 from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
-from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import Ranks
+from rnnlogic.evaluation.ranks import Ranks, query_metrics
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.table import Candidates
 from rnnlogic.mining.links import hidden_of

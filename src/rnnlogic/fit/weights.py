@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import changed
-from rnnlogic.features.chains.sampling.budget import cuts_in_words
+from rnnlogic.features.base import cuts_in_words
 from rnnlogic.fit.choice import regularised
 from rnnlogic.fit.compact.compact import compacted, pack_frontier
 from rnnlogic.fit.compact.teacher import teacher_of

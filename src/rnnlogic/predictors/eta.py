@@ -19,8 +19,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.base import Embedding
 from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
-from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import rank_answers
+from rnnlogic.evaluation.ranks import query_metrics, rank_answers
 from rnnlogic.predictors.pieces import PiecePredictor
 
 FIRST_SAMPLE = 20  # validation facts that are asked first under a budget

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Feature
-from rnnlogic.features.table import Candidates
-from rnnlogic.features.transforms import transformed
+from rnnlogic.features.table import Candidates, transformed
 from rnnlogic.rules.ruleset import RuleSet
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from rnnlogic.calibrate.reliability import Bin
+from rnnlogic.calibrate.probability import Bin
 from rnnlogic.render.svg import AGAINST, COLOURS
 
 WIDTH, HEIGHT, MARGIN = 340, 250, 46

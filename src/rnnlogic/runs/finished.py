@@ -35,7 +35,7 @@ from rnnlogic.runs.files import (
     write_file,
     write_object,
 )
-from rnnlogic.statistics.figures import rule_figures
+from rnnlogic.statistics.pairs import rule_figures
 
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
 MANY, FIRST = 50_000, 10  # counting for more takes its time; people read the first of each relation

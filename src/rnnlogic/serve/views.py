@@ -29,7 +29,7 @@ from rnnlogic.serve.api import entity_info
 from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.runs import Question, Served
 from rnnlogic.serve.search import BEGINNING_TIER
-from rnnlogic.statistics.examples import rule_examples
+from rnnlogic.statistics.pairs import rule_examples
 
 ASKED = 24  # relations, inverses included, that an entity is asked about
 MISSING = (3, 15)  # answers of each, and in all

@@ -27,7 +27,7 @@ from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import NONE, Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-from rnnlogic.statistics.amie import by_body
+from rnnlogic.statistics.pairs import by_body
 
 STEPS = 2_000_000  # followed for one body
 
@@ -76,16 +76,14 @@ def anyburl_statistics(
     Neither does a condition, which AnyBURL does not know.
     """
     order, bodies, ptr = by_body(rules)
-    heads = rules.heads[order]
-    predictions, support = np.zeros((2, len(rules)), np.int64)  # of the rules in `order`
+    predictions, support = np.zeros((2, len(rules)), np.int64)
     is_sample = np.zeros(len(rules), np.bool_)
-    units = [_Unit(body, heads[ptr[i] : ptr[i + 1]]) for i, body in enumerate(bodies)]
+    units = [_Unit(body, rules.heads[order[ptr[i] : ptr[i + 1]]]) for i, body in enumerate(bodies)]
     for i, found in enumerate(map_ordered(_count, units, _Shared(graph, steps, seed), threads)):
-        own = slice(ptr[i], ptr[i + 1])
+        own = order[ptr[i] : ptr[i + 1]]
         predictions[own], support[own], is_sample[own] = found
         tick(i + 1, len(units))
-    back = np.argsort(order)
-    return AnyburlStatistics(predictions[back], support[back], is_sample[back])
+    return AnyburlStatistics(predictions, support, is_sample)
 
 
 def with_anyburl_statistics(

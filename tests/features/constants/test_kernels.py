@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Batch
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
+from rnnlogic.features.base import Batch, find_items
 from rnnlogic.features.constants import kernels, reference
-from rnnlogic.features.constants.tables import relation_tables
+from rnnlogic.features.constants.source import relation_tables
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.items import find_items
-from rnnlogic.features.ops import kernels as ops
-from rnnlogic.features.ops import reference as plain_ops
 from rnnlogic.rules.features import of_groups
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rnnlogic.features.ops import kernels as ops
-from rnnlogic.features.ops import reference as plain_ops
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
 from rnnlogic.fit.compact import kernels, reference
 from rnnlogic.fit.compact.solving import kernels as solving
 from rnnlogic.fit.compact.solving import reference as plain

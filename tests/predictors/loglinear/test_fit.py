@@ -7,10 +7,9 @@ import pytest
 
 from rnnlogic.base.budget import Work
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.table import no_candidates
-from rnnlogic.features.transforms import transformed
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT
+from rnnlogic.features.table import no_candidates, transformed
 from rnnlogic.predictors.loglinear.fit import (
     Lesson,
     discounted,

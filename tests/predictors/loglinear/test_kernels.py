@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlogic.features.ops import kernels as ops
-from rnnlogic.features.ops import reference as plain_ops
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
 from rnnlogic.features.table import NO_VALUES
 from rnnlogic.predictors.loglinear import kernels, reference
 from tests.helpers.problems import NUM_RULES, problems

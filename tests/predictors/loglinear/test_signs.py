@@ -7,7 +7,7 @@ import pytest
 
 from rnnlogic.base.budget import Work
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.kernels import ANSWER
+from rnnlogic.features.kernels import ANSWER
 from rnnlogic.predictors.loglinear.fit import Lesson, solve_relations
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from rnnlogic.predictors.loglinear.signs import lifts_of, signs_of

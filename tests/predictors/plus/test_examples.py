@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.ground import Grounder
+from rnnlogic.features.kernels import ANSWER, WRONG
 from rnnlogic.predictors.loglinear.fit import examples
 from rnnlogic.predictors.plus.examples import Examples, gather_segments
 from rnnlogic.predictors.plus.settings import PlusSettings

@@ -7,7 +7,7 @@ import pytest
 
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.transforms import transformed
+from rnnlogic.features.table import transformed
 from rnnlogic.predictors.base import reaching
 from rnnlogic.predictors.eta import combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.settings import PathSettings

@@ -77,8 +77,7 @@ def paths(
     layers = _walk_layers(graph, head, body, tail, hidden)
     is_simple = graph.path_kind == "simple"
     found = (Path(entities, body) for entities in _walks(layers, is_simple))
-    total = _count_simple(layers) if is_simple else _count(layers)
-    return PathList(total, tuple(islice(found, limit)))
+    return PathList(_count(layers, is_simple), tuple(islice(found, limit)))
 
 
 def _body_of(rule: Chain | Feature | Sequence[int]) -> tuple[int, ...]:
@@ -182,22 +181,12 @@ def _both_directions(graph: Graph, fact: Fact | None) -> list[Fact]:
     return [fact, (tail, graph.inverse(relation), head)]
 
 
-def _count(layers: list[_Layer]) -> int:
-    """Number of walks through all layers, in Python integers where 64 bits could overflow."""
-    onward: NDArray[Any] = np.ones(len(layers[-1].entities), dtype=np.int64)
-    for layer in reversed(layers[:-1]):
-        if not len(layer.target):
-            return 0
-        if int(onward.max()) * int(np.diff(layer.first_edge).max()) >= INT64_LIMIT:
-            onward = onward.astype(object)
-        onward = np.add.reduceat(onward[layer.target], layer.first_edge[:-1])
-    return int(onward.sum())
+def _count(layers: list[_Layer], is_simple: bool) -> int:
+    """Number of walks, or of simple paths, through all layers.
 
-
-def _count_simple(layers: list[_Layer]) -> int:
-    """Number of simple paths through all layers: over each edge go those that do not come from its end.
-
-    As in the kernels, a path is simple if it comes back neither to X nor to one of its last two entities.
+    Over each edge go the simple paths that do not come from its end. As in the kernels, a path is simple if
+    it comes back neither to X nor to one of its last two entities. Numbers are Python integers where 64 bits
+    could overflow.
     """
     arrived: NDArray[Any] = np.ones(len(layers[0].entities), np.int64)
     before: dict[tuple[int, int], Any] = {}
@@ -207,12 +196,14 @@ def _count_simple(layers: list[_Layer]) -> int:
         sources = np.repeat(np.arange(len(layer.entities)), np.diff(layer.first_edge))
         if int(arrived.max()) * len(sources) >= INT64_LIMIT:
             arrived = arrived.astype(object)
-        start, end = layer.entities[sources], following.entities[layer.target]
-        edges = list(zip(start.tolist(), end.tolist(), strict=True))
-        turning = np.array([before.get((b, a), 0) for a, b in edges], arrived.dtype)
-        is_new = (end != start) & (end != layers[0].entities[0])
-        over = np.where(is_new, arrived[sources] - turning, 0)
-        before = dict(zip(edges, over.tolist(), strict=True))
+        over = arrived[sources]
+        if is_simple:
+            start, end = layer.entities[sources], following.entities[layer.target]
+            edges = list(zip(start.tolist(), end.tolist(), strict=True))
+            turning = np.array([before.get((b, a), 0) for a, b in edges], arrived.dtype)
+            is_new = (end != start) & (end != layers[0].entities[0])
+            over = np.where(is_new, over - turning, 0)
+            before = dict(zip(edges, over.tolist(), strict=True))
         arrived = np.zeros(len(following.entities), arrived.dtype)
         np.add.at(arrived, layer.target, over)
     return int(arrived.sum())

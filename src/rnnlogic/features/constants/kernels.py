@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import STRETCH, UNSEEN, Batch
+from rnnlogic.features.base import STRETCH, UNSEEN, Batch, Items
 from rnnlogic.features.chains.kernels import edges_of
-from rnnlogic.features.items import Items
-from rnnlogic.features.ops.kernels import grown, is_visible, rule_by_rule
+from rnnlogic.features.kernels import grown, is_visible, rule_by_rule
 
 SUMMARIES = 4  # the best rule about X, several of them; the same about Y
 BEST = 5  # rules with constants that count for one candidate

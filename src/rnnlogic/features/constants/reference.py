@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import STRETCH, UNSEEN, Batch
+from rnnlogic.features.base import STRETCH, UNSEEN, Batch, Items
 from rnnlogic.features.chains.reference import tails_of
 from rnnlogic.features.constants.kernels import BEST, LEAST, SUMMARIES, SUPPORT, RelationTables
-from rnnlogic.features.items import Items
-from rnnlogic.features.ops.reference import Cells, Facts, Output, as_rows
+from rnnlogic.features.reference import Cells, Facts, Output, as_rows
 
 
 def count_answers(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.ops.kernels import held_results
+from rnnlogic.features.kernels import held_results
 from rnnlogic.features.table import Candidates
 from rnnlogic.fit.compact.kernels import (
     add_hashes,

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Queries
-from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import Ranks
+from rnnlogic.evaluation.ranks import Ranks, query_metrics
 from rnnlogic.features.aggregates import Fold, folds_of
 from rnnlogic.features.ground import Grounder
 from rnnlogic.fit.compact.aggregates import add_aggregates

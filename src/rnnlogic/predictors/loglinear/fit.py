@@ -15,9 +15,8 @@ from rnnlogic.base.budget import PLAIN_WORK, TimeIsUp, Work, check_time, passes
 from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.kernels import ANSWER
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.ops.kernels import held_results
+from rnnlogic.features.kernels import ANSWER, held_results
 from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
 from rnnlogic.predictors.loglinear.decay import decay_scale, scaled

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.features.table import Examples
 
 

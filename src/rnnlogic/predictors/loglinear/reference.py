@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.features.table import NO_VALUES, Examples
 
 Floats = NDArray[np.float64]

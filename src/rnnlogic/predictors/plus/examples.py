@@ -13,8 +13,8 @@ from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.features.ground import Grounder
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.features.table import Candidates, sums_by_candidate
 from rnnlogic.mining.links import hidden_of
 from rnnlogic.predictors.plus.settings import PlusSettings

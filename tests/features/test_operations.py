@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Answers, Batch
-from rnnlogic.features.base_rate import answers_of
-from rnnlogic.features.items import find_items
-from rnnlogic.features.ops import kernels, reference
+from rnnlogic.features import kernels, reference
+from rnnlogic.features.base import Answers, Batch, find_items
+from rnnlogic.features.named import answers_of
 
 ENTITIES, RELATIONS = 8, 2
 WANTED = {"all": [True, True, True, True], "some": [True, False, True, False], "last": [False] * 3 + [True]}

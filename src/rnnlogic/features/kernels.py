@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import Answers, Batch
+from rnnlogic.features.base import Answers, Batch, Items, Rows
 from rnnlogic.features.chains.kernels import edges_of
-from rnnlogic.features.items import Items
 
 LINKS = 4  # reversed, linked, linked back, itself
 RATES = 3  # seen, frequency, degree
@@ -308,3 +307,155 @@ def held_results(
                 rules[free], values[free] = number, value[n]
                 free += np.uint64(1)
     return ptr, rules, values
+
+
+WRONG, ANSWER, LEFT_OUT = 0, 1, 2  # labels of candidates
+
+
+_LOG1P = np.log1p(np.arange(1024.0))
+
+
+@compiled
+def _feature(count: Any, feature: int) -> float:
+    """What n walks contribute per unit of rule weight: n, log(1 + n) or 1; see `FEATURE_CODES`.
+
+    Walks of small weight are less than one walk, and contribute less.
+    """
+    if feature != 1:
+        return float(count) if feature == 0 else min(float(count), 1.0)
+    if count < len(_LOG1P) and int(count) == count:
+        return float(_LOG1P[int(count)])
+    return float(np.log1p(float(count)))
+
+
+@compiled
+def features_of(
+    count: NDArray[Any], rule: NDArray[np.integer], code: NDArray[np.int8], values: NDArray[Any]
+) -> None:
+    """The feature of each count [n] by the code [rules] of its rule [n], written to `values` [n]."""
+    for i in range(len(count)):
+        values[i] = _feature(count[i], code[rule[i]])
+
+
+@compiled
+def score_candidates(
+    rows: Rows,
+    weights: NDArray[np.float64],
+    code: NDArray[np.int8],
+    queries: int,
+    sums: NDArray[np.float64],
+    reached: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches.
+
+    Returns ptr [queries+1], entity [c] in order of first visit, score [c]. Bodies are added in order, so
+    entities with equal counts get bit-equal scores. `sums` [E] and `reached` [E] are zero before and after.
+    """
+    entity, count, ptr = rows.entity, rows.value, rows.ptr
+    size = min(len(entity), queries * len(sums)) + 1
+    candidate, score = np.empty(size, np.int32), np.empty(size)
+    candidate_ptr = np.zeros(queries + 1, np.int64)
+    used = 0
+    for q in range(queries):
+        for k in range(len(weights)):
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                candidate[np.uint64(used)] = place
+                used += not reached[place]
+                reached[place] = True
+                sums[place] += weights[k] * _feature(count[i], code[k])
+        for i in range(candidate_ptr[q], used):
+            place = candidate[i]
+            score[i] = sums[place]
+            sums[place], reached[place] = 0.0, False
+        candidate_ptr[q + 1] = used
+    return candidate_ptr, candidate[:used], score[:used]
+
+
+@compiled
+def ascending(ids: NDArray[np.int32], most: int) -> NDArray[np.int32]:
+    """Ids below `most` in ascending order, byte by byte: several times as fast as sorting by comparisons."""
+    other, place, shift = np.empty_like(ids), np.empty(257, np.int64), 0
+    while most >> shift:
+        place[:] = 0
+        for i in range(np.uint64(len(ids))):
+            place[np.uint64(((ids[i] >> shift) & 255) + 1)] += 1
+        for i in range(255):
+            place[i + 1] += place[i]
+        for i in range(np.uint64(len(ids))):
+            digit = np.uint64((ids[i] >> shift) & 255)
+            other[np.uint64(place[digit])] = ids[i]
+            place[digit] += 1
+        ids, other = other, ids
+        shift += 8
+    return ids
+
+
+@compiled
+def group_by_candidate(
+    rows: Rows, queries: int, answers: NDArray[np.int32], size: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Turn grounded bodies into candidates (query, entity), each with the places of its rules, and counts.
+
+    Queries that do not reach their answer [queries] have no candidates; without answers (length 0) all have.
+    Returns query [c], entity [c], ptr [c+1], rule [n], count [n]; candidates ascend by query and entity, the
+    rules of one candidate have the order of the bodies. `size` [E] is zero before and after.
+    """
+    entity, count, ptr = rows.entity, rows.value, rows.ptr
+    rules, bodies = rows.place.astype(np.int32), len(rows.place)
+    rule_of, count_of = np.empty(len(entity), np.int32), np.empty(len(entity), count.dtype)
+    query_of, entity_of = np.empty(len(entity), np.int64), np.empty(len(entity), np.int32)
+    end_of = np.empty(len(entity) + 1, np.int64)
+    touched = np.empty(len(size) + 1, np.int32)  # one is written before it is known to be new
+    candidates, filled = 0, 0
+    end_of[0] = 0
+    for q in range(queries):
+        reached = 0
+        for k in range(bodies):
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                place = np.uint32(entity[i])
+                before = size[place]
+                touched[np.uint64(reached)] = entity[i]
+                reached += before == 0
+                size[place] = before + 1
+        if len(answers) > 0 and size[answers[q]] == 0:
+            size[touched[:reached]] = 0
+            continue
+        for e in ascending(touched[:reached].copy(), len(size)):
+            query_of[candidates], entity_of[candidates] = q, e
+            filled += size[e]
+            size[e] = filled - size[e]  # from now on: where the candidate's next body goes
+            candidates += 1
+            end_of[candidates] = filled
+        for k in range(bodies):
+            for i in range(np.uint64(ptr[k * queries + q]), np.uint64(ptr[k * queries + q + 1])):
+                free = np.uint64(size[np.uint32(entity[i])])
+                rule_of[free], count_of[free] = rules[k], count[i]
+                size[np.uint32(entity[i])] = free + np.uint64(1)
+        size[touched[:reached]] = 0
+    of_results = rule_of[:filled], count_of[:filled]
+    return query_of[:candidates], entity_of[:candidates], end_of[: candidates + 1], *of_results
+
+
+@compiled
+def label_candidates(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    query_ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    leave_out: bool,
+) -> NDArray[np.int8]:
+    """ANSWER for the query's answer, LEFT_OUT for its other known answers if `leave_out`, else WRONG."""
+    label = np.zeros(len(entity), np.int8)
+    for q in range(len(heads)):
+        known, last = edges_of(graph, relation, heads[q])
+        for c in range(query_ptr[q], query_ptr[q + 1]):
+            while known < last and graph.tails[known] < entity[c]:
+                known += 1
+            if entity[c] == answers[q]:
+                label[c] = ANSWER
+            elif leave_out and known < last and graph.tails[known] == entity[c]:
+                label[c] = LEFT_OUT
+    return label

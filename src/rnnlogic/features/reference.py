@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import Answers, Batch
+from rnnlogic.features.base import Answers, Batch, Items, Rows
 from rnnlogic.features.chains.reference import tails_of
-from rnnlogic.features.items import Items
-from rnnlogic.features.ops.kernels import LINKS, RATES, Counted
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT, LINKS, RATES, WRONG, Counted
 
 Cells = list[list[dict[int, float]]]  # by feature, then by query: the value of each entity
 Output = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]
@@ -192,3 +192,85 @@ def held_results(
     ]
     kept = [n for row in rows for n in row]
     return _ptr(rows), column[rule[kept]].astype(np.int32), value[kept].astype(np.float32)
+
+
+def _feature(count: float, feature: int) -> float:
+    return (float(count), math.log1p(count), min(float(count), 1.0))[feature]
+
+
+def features_of(
+    count: NDArray[Any], rule: NDArray[np.integer], code: NDArray[np.int8], values: NDArray[Any]
+) -> None:
+    """The feature of each count [n] by the code [rules] of its rule [n], written to `values` [n]."""
+    values[:] = [_feature(n, int(code[k])) for n, k in zip(count.tolist(), rule.tolist(), strict=True)]
+
+
+def cells_of(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]:
+    """(body, query, positions of its results) for every body and query."""
+    return [(row // queries, row % queries, range(ptr[row], ptr[row + 1])) for row in range(len(ptr) - 1)]
+
+
+def score_candidates(
+    rows: Rows,
+    weights: NDArray[np.float64],
+    code: NDArray[np.int8],
+    queries: int,
+    sums: NDArray[np.float64],  # noqa: ARG001 - the kernel's memory
+    reached: NDArray[np.bool_],  # noqa: ARG001 - the kernel's memory
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+    """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches."""
+    scores: list[dict[int, float]] = [{} for _ in range(queries)]
+    for body, query, positions in cells_of(rows.ptr, queries):
+        for i in positions:
+            gain = weights[body] * _feature(rows.value[i], int(code[body]))
+            scores[query][int(rows.entity[i])] = scores[query].get(int(rows.entity[i]), 0.0) + gain
+    return (
+        np.append(0, np.cumsum([len(of_query) for of_query in scores], dtype=np.int64)),
+        np.array([e for of_query in scores for e in of_query], np.int32),
+        np.array([score for of_query in scores for score in of_query.values()], np.float64),
+    )
+
+
+def ascending(ids: NDArray[np.int32], most: int) -> NDArray[np.int32]:  # noqa: ARG001 - how large they are
+    """Ids in ascending order."""
+    return np.array(sorted(ids.tolist()), np.int32)
+
+
+def group_by_candidate(
+    rows: Rows,
+    queries: int,
+    answers: NDArray[np.int32],
+    size: NDArray[np.int64],  # noqa: ARG001 - the kernel's memory
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
+    """Turn grounded bodies into candidates (query, entity), each with its rules and counts."""
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for body, query, positions in cells_of(rows.ptr, queries):
+        for i in positions:
+            found.setdefault((query, int(rows.entity[i])), []).append((body, rows.value[i]))
+    candidates = sorted(c for c in found if not len(answers) or (c[0], int(answers[c[0]])) in found)
+    lists = [found[candidate] for candidate in candidates]
+    return (
+        np.array([query for query, _ in candidates], np.int64),
+        np.array([e for _, e in candidates], np.int32),
+        np.append(0, np.cumsum([len(bodies) for bodies in lists], dtype=np.int64)),
+        np.array([rows.place[body] for bodies in lists for body, _ in bodies], np.int32),
+        np.array([n for bodies in lists for _, n in bodies], rows.value.dtype),
+    )
+
+
+def label_candidates(
+    graph: GraphArrays,
+    relation: int,
+    heads: NDArray[np.int32],
+    answers: NDArray[np.int32],
+    query_ptr: NDArray[np.int64],
+    entity: NDArray[np.int32],
+    leave_out: bool,
+) -> NDArray[np.int8]:
+    """ANSWER for the query's answer, LEFT_OUT for its other known answers if `leave_out`, else WRONG."""
+    label: list[int] = []
+    for q, (head, answer) in enumerate(zip(heads.tolist(), answers.tolist(), strict=True)):
+        known = tails_of(graph, relation, head) if leave_out else []
+        candidates = entity[query_ptr[q] : query_ptr[q + 1]].tolist()
+        label += [ANSWER if e == answer else LEFT_OUT if e in known else WRONG for e in candidates]
+    return np.array(label, np.int8)
