@@ -33,8 +33,7 @@ from rnnlogic import Chain, Constant, RNNLogic
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explanation import Explanation
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.scores import all_scores, rank_of
+from rnnlogic.explain.question import Question, all_scores, rank_of
 from rnnlogic.features.chains.paths import paths
 
 Fact = tuple[str, str, str]

@@ -12,11 +12,9 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.calibrate.level import asked_direction
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.chosen import TRIED
-from rnnlogic.explain.explain import first_reason
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.question import Question, comes_back
+from rnnlogic.explain.reasons import TRIED, first_reason
 from rnnlogic.explain.records import Records
-from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.base import Query
 from rnnlogic.features.chains.paths import Fact, Path, paths
 from rnnlogic.features.sources import terms_of

@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from rich.cells import cell_len
+
+from rnnlogic.base.text import printable
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import columns, entity_words, printable, relation_words, shortened
-from rnnlogic.explain.sentences import fact_sentence
+from rnnlogic.explain.sentences import entity_words, fact_sentence, relation_words, shortened
 
 LETTER, STEP_LETTER = 7.1, 6.1  # widths of a letter of an entity and of a relation
 NAME, STEP = 24, 22  # letters of an entity's name, and of a relation's
@@ -177,10 +179,10 @@ def _room(one: Around, vocab: Vocab) -> float:
 
 
 def _width(one: Around, vocab: Vocab) -> float:
-    return columns(shortened(printable(entity_words(one.entity, vocab)), NAME)) * LETTER + 20
+    return cell_len(shortened(printable(entity_words(one.entity, vocab)), NAME)) * LETTER + 20
 
 
 def _label_width(one: Around, vocab: Vocab) -> float:
     if one.relation is None:
         return 0.0
-    return columns(shortened(printable(relation_words(one.relation, vocab)), STEP)) * STEP_LETTER
+    return cell_len(shortened(printable(relation_words(one.relation, vocab)), STEP)) * STEP_LETTER

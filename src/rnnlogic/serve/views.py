@@ -12,13 +12,12 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Answer
-from rnnlogic.explain.chosen import Reason
-from rnnlogic.explain.explain import Comparison, Explanation
+from rnnlogic.explain.explanation import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
-from rnnlogic.explain.reasons import Contribution, Idea
+from rnnlogic.explain.question import facts_of
+from rnnlogic.explain.reasons import Contribution, Idea, Reason
 from rnnlogic.explain.sentences import pattern_of, rule_sentence, whole_rule
 from rnnlogic.explain.summary import ALONE, ReasonTold, reason_line
-from rnnlogic.explain.walks import facts_of
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.render.html import LISTED, path_html, reason_strands, shades
 from rnnlogic.render.svg import Strand, picture
