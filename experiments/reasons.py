@@ -35,6 +35,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explanation import Explanation
 from rnnlogic.explain.question import Question, all_scores, rank_of
 from rnnlogic.features.chains.paths import paths
+from rnnlogic.rules.rule import length_of
 
 Fact = tuple[str, str, str]
 Body = tuple[str, ...]  # relations in a chain; "r^-1" is r against its direction
@@ -361,7 +362,7 @@ def runs(folders: Sequence[str]) -> None:
             parts.append(rules / whole)
             named.append(sum(reason.share for reason in told.reasons))
             first = told.reasons[0].rule
-            lengths.append(first.chain.length)
+            lengths.append(length_of(first.chain))
             confidences.append(first.record.right / first.record.cases if first.record else 0.0)
         learned = model.learned
         is_chain = learned.rules.are_chains

@@ -221,11 +221,19 @@ def _curve(start: _Spot, end: _Spot, bend: float) -> _Curve:
 def _box(entity: int, spot: _Spot, is_end: bool, vocab: Vocab, marks: str) -> str:
     kind = "end" if is_end else "entity"
     return (
-        f'<g class="{kind}"{marks}><title>{escape(printable(vocab.described(entity)))}</title>'
-        f'<rect x="{spot.x - spot.width / 2:.1f}" y="{spot.y - BOX / 2:.1f}" width="{spot.width:.1f}" '
+        f'<g class="{kind}"{marks}>'
+        f"{named_box(spot[1:], _name(entity, vocab), printable(vocab.described(entity)))}</g>"
+    )
+
+
+def named_box(place: tuple[float, float, float], name: str, title: str) -> str:
+    """A box with a name and a tooltip; `place` is its middle (x, y), and its width."""
+    x, y, width = place
+    return (
+        f"<title>{escape(title)}</title>"
+        f'<rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
         f'height="{BOX}" rx="{BOX / 2}"/>'
-        f'<text x="{spot.x:.1f}" y="{spot.y + 4.5:.1f}" text-anchor="middle">{escape(_name(entity, vocab))}'
-        "</text></g>"
+        f'<text x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="middle">{escape(name)}</text>'
     )
 
 

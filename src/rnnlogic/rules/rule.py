@@ -32,16 +32,6 @@ class Chain(NamedTuple):
     head: int
     body: tuple[int, ...]
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether this is r <- r, which says nothing."""
-        return self.body == (self.head,)
-
-    @property
-    def length(self) -> int:
-        """Atoms of the body."""
-        return len(self.body)
-
 
 class Constant(NamedTuple):
     """head(X,constant) <- step(X,other), or with `at_head` head(constant,Y) <- step(other,Y)."""
@@ -52,16 +42,6 @@ class Constant(NamedTuple):
     other: int  # NONE: any entity
     at_head: bool = False
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether it concludes the very fact that it asks for."""
-        return self.step == self.head and self.other == self.constant
-
-    @property
-    def length(self) -> int:
-        """Atoms of the body."""
-        return 1
-
 
 class Feature(NamedTuple):
     """What the feature of this name says about an answer of `head`; see `FEATURES`."""
@@ -69,18 +49,20 @@ class Feature(NamedTuple):
     head: int
     name: str
 
-    @property
-    def is_trivial(self) -> bool:
-        """A feature is never a rule that implies itself."""
-        return False
-
-    @property
-    def length(self) -> int:
-        """A feature counts as one atom."""
-        return 1
-
 
 Rule = Chain | Constant | Condition | Feature
+
+
+def length_of(rule: Rule) -> int:
+    """Atoms of the body; a feature and a condition count as one."""
+    return len(rule.body) if isinstance(rule, Chain) else 1
+
+
+def is_trivial(rule: Rule) -> bool:
+    """Whether a rule concludes the very fact that it asks for, as r <- r does."""
+    if isinstance(rule, Constant):
+        return rule.step == rule.head and rule.other == rule.constant
+    return isinstance(rule, Chain) and rule.body == (rule.head,)
 
 
 def format_rule(
@@ -144,7 +126,7 @@ def reading_order(rule: Rule, num_relations: int) -> ReadingOrder:
     steps = relations_of(rule)
     is_recursive = rule.head % num_relations in {step % num_relations for step in steps}
     is_backward = isinstance(rule, Chain) and rule.body[:1] >= (num_relations,)
-    return ReadingOrder(rule.length + named, is_recursive, is_backward)
+    return ReadingOrder(length_of(rule) + named, is_recursive, is_backward)
 
 
 def rule_label(rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long") -> str | None:
