@@ -185,14 +185,13 @@ def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
 
 
 def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool) -> None:
-    from rnnlogic.rules.parse import parse_rule
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.ruleset import RuleSet
     from rnnlogic.rules.table import WEIGHT, RuleTable
     from rnnlogic.statistics.amie import with_statistics
 
     dataset = model.dataset
-    chosen = RuleSet.from_rules(parse_rule(rule.text, dataset.vocab) for rule in found)
+    chosen = RuleSet.from_rules(rule.rule for rule in found)
     table = RuleTable(chosen, {WEIGHT: [rule.weight for rule in found]})
     with StageProgress() as progress:
         tick = partial(progress, "statistics")

@@ -125,16 +125,21 @@ def depends_on(
 ) -> Dependence | None:
     """The facts that an answer in first place depends on; None if it is not alone there.
 
-    A single fact of the first reason is tried first. If none is enough, the search begins with the one that
-    costs most; then those follow that cost most by estimate, until scoring without them shows that the answer
-    has fallen. At the end every fact is put back that is not needed.
+    The facts of the first reason are tried first, one by one. If none is enough, the search begins with the
+    one that costs most; then those follow that cost most by estimate, until scoring without them shows that
+    the answer has fallen. At the end every fact is put back that is not needed.
     """
     start = case.standing((), scores)
     if not start.is_first:
         return None
-    singles = [case.standing((fact,)) for fact in sorted(case.proof)]
-    standing = min(singles, key=lambda one: (one.is_first, one.lead), default=start)
-    supported = list(supports() if standing is start else case.supports(standing.graph))
+    supported, tried = list(supports()), list[_Standing]()
+    for fact in sorted(case.proof, key=lambda fact: (-sum(one.lost({fact}) for one in supported), fact)):
+        tried.append(case.standing((fact,)))
+        if not tried[-1].is_first:
+            break
+    standing = min(tried, key=lambda one: (one.is_first, one.lead), default=start)
+    if tried and standing.is_first:
+        supported = list(case.supports(standing.graph))
     while standing.is_first:
         facts = [] if _is_hopeless(start, standing) else _next(supported, standing)
         if not facts:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -56,7 +56,7 @@ class RuleInfo:
     right: int | None  # those of them that are validation facts
     label: str  # the rule as people see it
     lift: float | None  # times as often as chance that what it reaches is an answer; None: not known
-    rule: Rule  # as ids; no part of JSON
+    rule: Rule = field(compare=False)  # as ids, which other graphs have not; no part of JSON
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -16,7 +16,7 @@ from rnnlogic.evaluation.ranks import rank_answers
 from rnnlogic.features.chains.paths import Fact, Path, paths
 from rnnlogic.features.table import Scored
 from rnnlogic.predictors.base import AnswerScorer, Contributions
-from rnnlogic.rules.rule import Feature, Rule
+from rnnlogic.rules.rule import Feature, Rule, directed
 
 Places = TypeVar("Places", NDArray[np.int32], NDArray[np.int64])
 MANY_WALKS = 256  # among which those without a repeated entity are looked for
@@ -171,8 +171,8 @@ def _edge(graph: Graph, head: int, relation: int, tail: int) -> int:
 
 def as_fact(question: Question, num_relations: int) -> Fact:
     """The fact that a question asks for, in the direction of the graph."""
-    head, relation, tail = question
-    return (head, relation, tail) if relation < num_relations else (tail, relation - num_relations, head)
+    relation, head, tail = directed(question.relation, question.head, question.tail, num_relations)
+    return head, relation, tail
 
 
 def shown_paths(
@@ -215,8 +215,7 @@ def comes_back(path: Path) -> int | None:
 def facts_of(path: Path, vocab: Vocab) -> Iterator[Fact]:
     """The facts of a path as ids, each in the direction in which it is in the graph."""
     for source, relation, target in zip(path.entities, path.relations, path.entities[1:], strict=False):
-        if relation >= vocab.num_relations:
-            source, relation, target = target, vocab.inverse(relation), source
+        relation, source, target = directed(relation, source, target, vocab.num_relations)
         yield source, relation, target
 
 

@@ -322,7 +322,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Idea:
-    """Rules of one family that all speak for an answer, or all against it."""
+    """A pattern: rules of one family that all speak for an answer, or all against it; `ideas` in JSON."""
 
     name: str
     sentence: str

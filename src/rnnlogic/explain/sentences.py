@@ -24,7 +24,7 @@ from rnnlogic.data.attributes import value_text
 from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.rules.conditions import WORDS, Condition, bound_text
 from rnnlogic.rules.features import FEATURES
-from rnnlogic.rules.rule import NONE, Constant, Feature, Rule
+from rnnlogic.rules.rule import NONE, Constant, Feature, Rule, directed
 
 Namer = Callable[[int], str]  # what an entity is called
 
@@ -181,8 +181,7 @@ def template_of(relation: int, vocab: Vocab) -> Template:
 
 def fact_sentence(head: str, relation: int, tail: str, vocab: Vocab) -> str:
     """A fact in the direction of the graph, whichever way round it is given."""
-    if relation >= vocab.num_relations:
-        head, tail = tail, head
+    _, head, tail = directed(relation, head, tail, vocab.num_relations)
     return filled(template_of(relation, vocab).text, head, tail)
 
 

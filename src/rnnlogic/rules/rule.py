@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.raw import printable
@@ -17,6 +18,7 @@ from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.rules.conditions import Condition, body_text
 from rnnlogic.rules.features import FEATURES
 
+End = TypeVar("End", int, str)
 TRUE = "true"  # the empty body: X = Y
 DOTS = "..."
 WORD = r"(?!#|:-)(?:[\w./#+\-]++|:(?!-))++"
@@ -181,12 +183,20 @@ def chain_variables(length: int) -> list[str]:
     return ["X", *between, "Y"]
 
 
+def directed(relation: int, left: End, right: End, num_relations: int) -> tuple[int, End, End]:
+    """An atom in the direction of the graph."""
+    if relation < num_relations:
+        return relation, left, right
+    return relation - num_relations, right, left
+
+
 def mirrored(rule: Rule, num_relations: int) -> Rule:
     """The same rule read from Y to X, for the inverse of its head."""
+    return turned(rule, lambda relation: (relation + num_relations) % (2 * num_relations))
 
-    def inverse(relation: int) -> int:
-        return (relation + num_relations) % (2 * num_relations)
 
+def turned(rule: Rule, inverse: Callable[[Any], Any]) -> Rule:
+    """The same rule, or pattern of rules, read from Y to X."""
     if isinstance(rule, Chain):
         return Chain(inverse(rule.head), tuple(inverse(step) for step in reversed(rule.body)))
     if isinstance(rule, Constant):
@@ -197,8 +207,7 @@ def mirrored(rule: Rule, num_relations: int) -> Rule:
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool) -> str:
-    if relation >= vocab.num_relations:
-        relation, left, right = vocab.inverse(relation), right, left
+    relation, left, right = directed(relation, left, right, vocab.num_relations)
     return f"{_relation_text(relation, vocab, labels)}({left},{right})"
 
 

@@ -250,12 +250,11 @@ def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab:
 
 def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
     """A rule in a table."""
-    chain = parse_rule(rule.text, vocab)
     return rule.as_dict() | {
-        "shown": format_rule(chain, vocab, labels=True),
-        "words": rule_sentence(chain, vocab),
-        "sentence": whole_rule(chain, vocab),
-        "pattern": str(pattern_of(chain, vocab.num_relations)),
+        "shown": format_rule(rule.rule, vocab, labels=True),
+        "words": rule_sentence(rule.rule, vocab),
+        "sentence": whole_rule(rule.rule, vocab),
+        "pattern": str(pattern_of(rule.rule, vocab.num_relations)),
     }
 
 

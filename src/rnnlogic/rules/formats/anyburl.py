@@ -30,7 +30,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule, format_rule, mirrored
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule, directed, format_rule, mirrored
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
@@ -135,8 +135,7 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab) -> str:
-    if relation >= vocab.num_relations:
-        relation, left, right = vocab.inverse(relation), right, left
+    relation, left, right = directed(relation, left, right, vocab.num_relations)
     name = vocab.relations[relation]
     check_names([name], "AnyBURL")
     return f"{name}({left},{right})"

@@ -17,7 +17,16 @@ from rnnlogic.data.attributes import Attribute, Values
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.conditions import Condition, Interval
-from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, chain_variables, format_rule, rule_label
+from rnnlogic.rules.rule import (
+    NONE,
+    Chain,
+    Constant,
+    Feature,
+    chain_variables,
+    directed,
+    format_rule,
+    rule_label,
+)
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
 
@@ -178,6 +187,5 @@ def _unequal(length: int) -> list[tuple[int, int]]:
 
 
 def _atom(relation: int, left: int, right: int, vocab: Vocab) -> Atom:
-    if relation >= vocab.num_relations:
-        relation, left, right = vocab.inverse(relation), right, left
+    relation, left, right = directed(relation, left, right, vocab.num_relations)
     return Atom(vocab.relations[relation], left, right)
