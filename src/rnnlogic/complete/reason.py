@@ -118,7 +118,7 @@ class Reasons:
         return np.asarray(parts.rule[is_rule], np.int64)
 
     def _pick(self, parts: Contributions, question: Question) -> tuple[Rule, Path] | None:
-        """As `explain.chosen` picks: the shortest of the rules whose confidence is close to the best."""
+        """As `explain.reasons` picks: the shortest of the rules whose confidence is close to the best."""
         values = dict(zip(parts.rule.tolist(), parts.values.tolist(), strict=True))
         places = self._counted(parts).tolist()
         known = dict(zip(places, self._about(places), strict=True))
