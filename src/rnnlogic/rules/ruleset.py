@@ -486,7 +486,9 @@ def _require_well_formed(rules: RuleSet) -> None:
 
 def _are_distinct(rules: RuleSet) -> bool:
     """Whether no rule is there twice. Rows are compared only where their hashes do not tell them apart."""
-    rows = rules._rows(int(np.diff(rules.body_ptr).max(initial=0))).view(np.int32).reshape(len(rules), -1)
+    if not len(rules):
+        return True
+    rows = rules._rows(int(np.diff(rules.body_ptr).max())).view(np.int32).reshape(len(rules), -1)
     factors = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1])
     hashes = rows.astype(np.int64) @ factors  # overflows, which does no harm to a hash
     return len(np.unique(hashes)) == len(rows) or len(np.unique(rows, axis=0)) == len(rows)
