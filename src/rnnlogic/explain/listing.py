@@ -56,7 +56,7 @@ class RuleInfo:
     right: int | None  # those of them that are validation facts
     label: str  # the rule as people see it
     lift: float | None  # times as often as chance that what it reaches is an answer; None: not known
-    rule: Rule = field(compare=False)  # as ids, which other graphs have not; no part of JSON
+    rule: Rule = field(compare=False, repr=False)  # as ids, which other graphs have not; no part of JSON
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
