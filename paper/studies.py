@@ -14,8 +14,10 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.explain.explain import Basis, Contribution, Explanation, explain_on, labelled_facts
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.explain import Basis, explain_on
+from rnnlogic.explain.explanation import Explanation
+from rnnlogic.explain.question import Question, labelled_facts
+from rnnlogic.explain.reasons import Contribution
 from rnnlogic.fit.compact.compact import compact_paths, compacted
 from rnnlogic.fit.compact.levels import level_at, model_at
 from rnnlogic.fit.compact.teacher import teacher_of

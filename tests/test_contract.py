@@ -30,7 +30,7 @@ from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
-from rnnlogic.explain.asked import Asked
+from rnnlogic.explain.question import Asked
 from rnnlogic.fit.result import Learned, pack_learned, unpack_learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Predictor, Task, predictor_class

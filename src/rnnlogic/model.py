@@ -29,9 +29,10 @@ from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain.answers import Answer, Known, Wanted, best_answers
-from rnnlogic.explain.explain import DETAILED, Basis, Comparison, Explanation, compare_on, explain_on
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.explain import DETAILED, Basis, compare_on, explain_on
+from rnnlogic.explain.explanation import Comparison, Explanation
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
+from rnnlogic.explain.question import Question
 from rnnlogic.explain.records import HeldOut, Records
 from rnnlogic.fit.given import edits_of, generating
 from rnnlogic.fit.result import Learned

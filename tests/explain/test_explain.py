@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.explain.explain import Basis, Rank, explain_on
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.explain import Basis, explain_on
+from rnnlogic.explain.question import Question, Rank
 from rnnlogic.features.ground import Grounder
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer

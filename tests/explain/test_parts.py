@@ -7,8 +7,8 @@ import pytest
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.parts import shares
+from rnnlogic.explain.question import Question
+from rnnlogic.explain.reasons import shares
 from rnnlogic.features.base import Query
 from rnnlogic.features.chains.paths import paths
 from rnnlogic.features.constants.source import counted

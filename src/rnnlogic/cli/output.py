@@ -122,7 +122,7 @@ def _text(value: Any) -> str:
 
 def _width(text: str) -> int:
     """Columns of a terminal that a text takes."""
-    from rnnlogic.explain.names import columns
+    from rich.cells import cell_len as columns
 
     return len(text) if text.isascii() else columns(text)
 

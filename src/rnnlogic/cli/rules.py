@@ -115,8 +115,7 @@ def show(
     the X that have a fact of the head. Head coverage: support / facts of the head. For rules that join very
     many pairs they come from a sample and are marked "about"; --statistics counts them all.
     """
-    from rnnlogic.explain.listing import CONSIDERED, Choice
-    from rnnlogic.explain.rule_text import rule_lines, same_rules
+    from rnnlogic.explain.listing import CONSIDERED, Choice, rule_lines, same_rules
 
     if frontier is not None:
         _plot_frontier(run, frontier, as_json)
@@ -127,7 +126,7 @@ def show(
     choice = Choice(top, narrowed.sort.value, *limits, use=True)
     with StageProgress() as progress:
         found = model.rules(relation, **asdict(choice), progress=Later(progress))
-        same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)
+        same = same_rules(found, model.dataset.graph("train"))
     if not choice.considers_all(_number(model, relation)):
         print_note(f"only the {CONSIDERED} most promising rules of each relation were looked at")
     if statistics:
@@ -145,7 +144,7 @@ def show(
 
 def _style(line: str) -> dict[str, Any]:
     """Relations in bold, what speaks against in red."""
-    from rnnlogic.explain.rule_text import AGAINST
+    from rnnlogic.explain.listing import AGAINST
 
     if line and not line.startswith(" ") and line.endswith(("rule", "rules")):
         return {"bold": True}
@@ -186,14 +185,13 @@ def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
 
 
 def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool) -> None:
-    from rnnlogic.rules.parse import parse_rule
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.ruleset import RuleSet
     from rnnlogic.rules.table import WEIGHT, RuleTable
     from rnnlogic.statistics.pairs import with_statistics
 
     dataset = model.dataset
-    chosen = RuleSet.from_rules(parse_rule(rule.text, dataset.vocab) for rule in found)
+    chosen = RuleSet.from_rules(rule.rule for rule in found)
     table = RuleTable(chosen, {WEIGHT: [rule.weight for rule in found]})
     with StageProgress() as progress:
         tick = partial(progress, "statistics")

@@ -30,7 +30,7 @@ from rnnlogic.complete.reason import Found, Reasons
 from rnnlogic.constraints.constraints import Codes
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import facts_of, named_facts
+from rnnlogic.explain.question import facts_of, named_facts
 from rnnlogic.explain.records import Records
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.predictors.base import AnswerScorer

@@ -12,11 +12,9 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.calibrate.level import asked_direction
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.chosen import TRIED
-from rnnlogic.explain.explain import first_reason
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.question import Question, comes_back
+from rnnlogic.explain.reasons import TRIED, first_reason
 from rnnlogic.explain.records import Records
-from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.base import Query
 from rnnlogic.features.chains.paths import Fact, Path, paths
 from rnnlogic.features.sources import terms_of
@@ -120,7 +118,7 @@ class Reasons:
         return np.asarray(parts.rule[is_rule], np.int64)
 
     def _pick(self, parts: Contributions, question: Question) -> tuple[Rule, Path] | None:
-        """As `explain.chosen` picks: the shortest of the rules whose confidence is close to the best."""
+        """As `explain.reasons` picks: the shortest of the rules whose confidence is close to the best."""
         values = dict(zip(parts.rule.tolist(), parts.values.tolist(), strict=True))
         places = self._counted(parts).tolist()
         known = dict(zip(places, self._about(places), strict=True))

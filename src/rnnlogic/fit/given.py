@@ -15,7 +15,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.features.aggregates import are_aggregates
 from rnnlogic.predictors.table import entry
 from rnnlogic.rules.patterns import Banned, parse_pinned
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.rule import format_rule, is_trivial, length_of
 from rnnlogic.rules.ruleset import RuleSet
 
 LogProb = Callable[[RuleSet], NDArray[np.float64]]
@@ -107,9 +107,9 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
 def _require_writable(rules: RuleSet, max_length: int, vocab: Vocab) -> None:
     """Refuse rules that the generator cannot write: they have no probability."""
     for rule in rules:
-        if rule.length > max_length:
+        if length_of(rule) > max_length:
             problem = f"is longer than max_length={max_length}; raise it"
-        elif rule.length == 0 or rule.is_trivial:
+        elif length_of(rule) == 0 or is_trivial(rule):
             problem = "has an empty or trivial body; remove it"
         else:
             continue

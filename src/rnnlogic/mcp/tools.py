@@ -17,7 +17,7 @@ import numpy as np
 from pydantic import Field
 
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.explain.names import printable
+from rnnlogic.base.text import printable
 from rnnlogic.explain.sentences import fact_sentence, whole_rule
 from rnnlogic.render.card import run_card
 from rnnlogic.rules.parse import parse_rule

@@ -17,7 +17,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.features import code_of
 from rnnlogic.rules.parse import Wild, inverse_step, parse_pattern, parse_rule
-from rnnlogic.rules.rule import Chain, Constant, Feature, Rule
+from rnnlogic.rules.rule import Constant, Feature, Rule, turned
 from rnnlogic.rules.ruleset import Kind, RuleSet
 
 Pattern = Any  # a rule with a Wild in place of some relations and entities
@@ -94,15 +94,7 @@ def is_open(pattern: Pattern) -> bool:
 
 def mirror_image(pattern: Pattern, vocab: Vocab) -> Pattern:
     """The same rules read from Y to X: the inverse head and the reversed body."""
-    head = inverse_step(pattern.head, vocab)
-    if isinstance(pattern, Chain):
-        return Chain(head, tuple(inverse_step(step, vocab) for step in reversed(pattern.body)))
-    if isinstance(pattern, Constant):
-        step = inverse_step(pattern.step, vocab)
-        return pattern._replace(head=head, step=step, at_head=not pattern.at_head)
-    if isinstance(pattern, Condition):
-        return pattern.turned(head)
-    return pattern._replace(head=head)
+    return turned(pattern, lambda step: inverse_step(step, vocab))
 
 
 def parse_pinned(text: str, vocab: Vocab, source: str = "pinned") -> Rule:

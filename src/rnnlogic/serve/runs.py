@@ -23,7 +23,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.explain.answers import Answer, Known
-from rnnlogic.explain.explain import Comparison, Explanation
+from rnnlogic.explain.explanation import Comparison, Explanation
 from rnnlogic.explain.listing import MANY, RuleInfo, Sort
 from rnnlogic.features.chains.cost import Cost
 from rnnlogic.model import RNNLogic

@@ -12,13 +12,12 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Answer
-from rnnlogic.explain.chosen import Reason
-from rnnlogic.explain.explain import Comparison, Explanation
+from rnnlogic.explain.explanation import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
-from rnnlogic.explain.reasons import Contribution, Idea
+from rnnlogic.explain.question import facts_of
+from rnnlogic.explain.reasons import Contribution, Idea, Reason
 from rnnlogic.explain.sentences import pattern_of, rule_sentence, whole_rule
 from rnnlogic.explain.summary import ALONE, ReasonTold, reason_line
-from rnnlogic.explain.walks import facts_of
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.render.html import LISTED, path_html, reason_strands, shades
 from rnnlogic.render.svg import Strand, picture
@@ -251,12 +250,11 @@ def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab:
 
 def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
     """A rule in a table."""
-    chain = parse_rule(rule.text, vocab)
     return rule.as_dict() | {
-        "shown": format_rule(chain, vocab, labels=True),
-        "words": rule_sentence(chain, vocab),
-        "sentence": whole_rule(chain, vocab),
-        "pattern": str(pattern_of(chain, vocab.num_relations)),
+        "shown": format_rule(rule.rule, vocab, labels=True),
+        "words": rule_sentence(rule.rule, vocab),
+        "sentence": whole_rule(rule.rule, vocab),
+        "pattern": str(pattern_of(rule.rule, vocab.num_relations)),
     }
 
 

@@ -12,7 +12,6 @@ Bodies with very many paths are followed from a random sample of entities, as An
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import count_simple
 from rnnlogic.rules.conditions import Condition
-from rnnlogic.rules.rule import NONE, Chain, Constant
+from rnnlogic.rules.rule import NONE, Chain, Constant, is_trivial
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.statistics.pairs import by_body
@@ -134,5 +133,4 @@ def _count_constants(
 
 def _says_something(unit: _Unit) -> NDArray[np.bool_]:
     """Which rules [n] are not r <- r, whose only path is the predicted fact."""
-    is_trivial: Sequence[bool] = [unit.body._replace(head=head).is_trivial for head in unit.heads.tolist()]
-    return ~np.array(is_trivial, np.bool_)
+    return np.array([not is_trivial(unit.body._replace(head=head)) for head in unit.heads.tolist()], np.bool_)

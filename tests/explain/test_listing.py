@@ -8,21 +8,29 @@ import pytest
 
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.explain import listing
-from rnnlogic.explain.listing import Choice, RuleInfo, list_rules
-from rnnlogic.explain.rule_text import LEGEND, rule_lines, same_rules
+from rnnlogic.explain.listing import LEGEND, Choice, RuleInfo, list_rules, rule_lines, same_rules
 from rnnlogic.fit.result import Learned
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
+from rnnlogic.rules.parse import parse_rule
+from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.family import RULES, family, family_facts, given_rules
 
-INFO = RuleInfo(
-    "parent", "parent(X,Y) <- married(X,Z) & parent(Z,Y)", 1.25, None, 40, 34, 0.85, 0.9, 0.5, 1, 7, 6
-)
+TEXT = "parent(X,Y) <- married(X,Z) & parent(Z,Y)"
+VOCAB = family().vocab
+RULE = parse_rule(TEXT, VOCAB)
+INFO = RuleInfo("parent", TEXT, 1.25, None, 40, 34, 0.85, 0.9, 0.5, 1, 7, 6, TEXT, None, RULE)
+
+
+def info(text, vocab=VOCAB, **changes):
+    """The same figures of another rule."""
+    rule = parse_rule(text, vocab)
+    return replace(INFO, text=text, label=format_rule(rule, vocab, labels=True), rule=rule, **changes)
 
 
 def lines(rules, width=80, same=None, vocab=None, **options):
-    vocab = vocab or family().vocab
+    vocab = vocab or VOCAB
     totals = {rule.relation: 99 for rule in rules}
     return list(rule_lines(rules, same or {}, totals, vocab, width, **options))
 
@@ -48,14 +56,14 @@ def test_a_rule_and_its_figures_in_words():
 def test_lift_stands_beside_confidence_if_it_is_known():
     known = lines([replace(INFO, lift=12.34, decided=None)], width=200)[2]
     assert known == "    weight 1.25, confidence 0.85 (34 of 40 pairs), lift 12.3, PCA 0.90, coverage 0.50"
-    feature = replace(INFO, text="parent(X,Y) <- [itself]", weight=-2.0, lift=0.04, decided=None)
+    feature = info("parent(X,Y) <- [itself]", weight=-2.0, lift=0.04, decided=None)
     assert lines([feature], width=200)[-1] == "    weight -2, lift 0.0"
 
 
 @pytest.mark.parametrize("width", [80, 40, 20])
 def test_narrow_terminals_break_between_words(width):
     text = "parent(X,Y) <- parent(X,Z1) & grandparent(Z2,Z1) & parent(Z2,Z3) & parent(Z3,Y)"
-    shown = lines([replace(INFO, text=text)], width)
+    shown = lines([info(text)], width)
     assert all(len(line) <= width or " " not in line.strip() for line in shown)
     words = " ".join(shown).split()
     assert " ".join(words).startswith(f"parent: 1 of 99 rules {text} weight 1.25, ")
@@ -64,7 +72,7 @@ def test_narrow_terminals_break_between_words(width):
 def test_what_speaks_against_and_the_same_in_other_words_have_their_places():
     texts = [f"parent(X,Y) <- {body}(X,Y)" for body in ("married", "grandparent", "parent^-1", "married^-1")]
     rules = [
-        replace(INFO, text=text, weight=weight, decided=None)
+        info(text, weight=weight, decided=None)
         for text, weight in zip(texts, [0.5, -0.4, 0.3, 0.2], strict=True)
     ]
     shown = lines(rules, same={texts[3]: texts[0]})
@@ -84,12 +92,12 @@ def test_what_speaks_against_and_the_same_in_other_words_have_their_places():
 def test_labels_or_names(tmp_path):
     (tmp_path / "labels").write_text("P1\thas \x1b[31mred\nP2\tlikes\n")
     dataset = load_dataset([("a", "P1", "b"), ("b", "P2", "c")], ratios=(1, 0, 0), labels=tmp_path / "labels")
-    rule = replace(INFO, relation="P1", text="P1(X,Y) <- P2(X,Y)", decided=None)
-    shown = lines([rule], vocab=dataset.vocab)
+    text, ids = "P1(X,Y) <- P2(X,Y)", dataset.vocab.with_ids()
+    shown = lines([info(text, dataset.vocab, relation="P1", decided=None)], vocab=dataset.vocab)
     assert shown[0].startswith("has \\x1b[31mred: ")
     assert shown[1].endswith("(X,Y) <- likes(X,Y)")
     assert "\x1b" not in "".join(shown)
-    assert lines([rule], vocab=dataset.vocab.with_ids())[:2] == [
+    assert lines([info(text, ids, relation="P1", decided=None)], vocab=ids)[:2] == [
         "P1: 1 of 99 rules",
         "  P1(X,Y) <- P2(X,Y)",
     ]
@@ -104,8 +112,8 @@ def test_rules_that_say_the_same_are_found_within_their_sign():
         "grandparent(X,Y) <- parent(X,Z) & child(Y,Z)",
         "grandparent(X,Y) <- married(X,Y)",
     ]
-    rules = [replace(INFO, text=text, weight=w) for text, w in zip(texts, [1, 1, -1, 1], strict=True)]
-    assert same_rules(rules, dataset.graph("train"), dataset.vocab) == {texts[1]: texts[0]}
+    rules = [info(text, dataset.vocab, weight=w) for text, w in zip(texts, [1, 1, -1, 1], strict=True)]
+    assert same_rules(rules, dataset.graph("train")) == {texts[1]: texts[0]}
 
 
 @pytest.fixture

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.scores import as_fact, without
+from rnnlogic.explain.question import Question, as_fact, without
 
 facts = st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4))
 

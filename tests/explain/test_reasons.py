@@ -9,12 +9,10 @@ from hypothesis import given
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.chosen import REASONS, choose
 from rnnlogic.explain.explain import Basis, explain_on
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.reasons import Record
-from rnnlogic.explain.records import Records
-from rnnlogic.explain.walks import comes_back, facts_of
+from rnnlogic.explain.question import Question, comes_back, facts_of
+from rnnlogic.explain.reasons import REASONS, choose
+from rnnlogic.explain.records import Record, Records
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Feature
 from rnnlogic.rules.ruleset import RuleSet
