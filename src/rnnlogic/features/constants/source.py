@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -29,12 +30,14 @@ from rnnlogic.features.base import (
     Source,
     Stage,
     Term,
+    find_items,
     ranges,
 )
 from rnnlogic.features.constants.kernels import (
     BEST,
     LEAST,
     SUPPORT,
+    WORK,
     RelationTables,
     Table,
     count_answers,
@@ -193,25 +196,59 @@ def _still_reached(
     return is_reached
 
 
-Counted = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]
+class _Counted(NamedTuple):
+    """Rules with constants of a relation that may be confident enough."""
+
+    item: Ids  # [n]
+    answer: Ids  # [n]
+    support: NDArray[np.int32]  # [n]
+    confidence: NDArray[np.float64]  # [n] a query leaves out its own entity, which can only lower it
+
+    @classmethod
+    def of(cls, graph: Graph, items: Items, relation: int) -> _Counted:
+        """Those of a relation."""
+        item, answer, support = count_answers(graph.arrays, items, relation, graph.num_entities, SUPPORT)
+        found = cls(item, answer, support, support / (items.holders[item] - 1 + UNSEEN))
+        return found.at_least(LEAST)
+
+    def at_least(self, least: float) -> _Counted:
+        """Those of this confidence at least."""
+        kept = self.confidence >= least
+        return self if kept.all() else _Counted(*(column[kept] for column in self))
 
 
-def relation_tables(graph: Graph, items: Items, relation: int) -> RelationTables:
-    """The tables of a relation."""
-    item, answer, support = _confident(graph, items, relation)
-    by_item = _by_key(item, answer, support)
-    item, answer, support = _confident(graph, items, graph.inverse(relation))
-    return RelationTables(by_item, _by_key(answer, item, support))
+class _Sides(NamedTuple):
+    """The rules of a relation about X and about Y, and the least confidence that counts of each."""
+
+    about_x: _Counted
+    about_y: _Counted  # of the inverse relation: its answers are X
+    least_of_x: float
+    least_of_y: float
+
+    @classmethod
+    def of(cls, graph: Graph, items: Items, relation: int, work: float) -> _Sides:
+        """Those of a relation, so that a query counts at most `work` rules about each end on average."""
+        heads, number = graph.edges(relation)[0], max(int(graph.num_edges[relation]), 1)
+        x, y = (_Counted.of(graph, items, one) for one in (relation, graph.inverse(relation)))
+        of_item = np.bincount(x.item, x.support, len(items.holders))  # facts whose heads have the item
+        of_head = np.bincount(heads, minlength=graph.num_entities)
+        least_of_x = _affordable(x.confidence, of_item[x.item] / number, work)
+        least_of_y = _affordable(y.confidence, of_head[y.answer] / number * items.holders[y.item], work)
+        return cls(x.at_least(least_of_x), y.at_least(least_of_y), least_of_x, least_of_y)
 
 
-def _confident(graph: Graph, items: Items, relation: int) -> Counted:
-    """item [n], answer [n], support [n] of rules with constants that may be confident enough.
+def _affordable(confidence: NDArray[np.float64], cost: NDArray[np.float64], work: float) -> float:
+    """The least confidence, doubled until rules [n] of a cost that have it cost at most `work`."""
+    least = LEAST
+    while cost[confidence >= least].sum() > work:
+        least *= 2
+    return least
 
-    A query leaves out its own entity, which can only lower the support.
-    """
-    item, answer, support = count_answers(graph.arrays, items, relation, graph.num_entities, SUPPORT)
-    kept = support >= LEAST * (items.holders[item] - 1 + UNSEEN)
-    return item[kept], answer[kept], support[kept]
+
+def relation_tables(graph: Graph, items: Items, relation: int, work: float = WORK) -> RelationTables:
+    """The tables of a relation, without rules of little confidence where a query would count too many."""
+    x, y, *least = _Sides.of(graph, items, relation, work)
+    return RelationTables(_by_key(x.item, x.answer, x.support), _by_key(y.answer, y.item, y.support), *least)
 
 
 def _by_key(key: NDArray[np.int64], other: NDArray[np.int64], support: NDArray[np.int32]) -> Table:
@@ -225,28 +262,55 @@ def implied_rules(graph: Graph, query: Query, about_x: bool) -> list[Term]:
 
     They are those of the kernel, which may not look at the fact itself if it is hidden.
     """
+    least_of_x, least_of_y = _least(graph, query.relation)
     if about_x:
-        return constant_rules(graph, query)
+        return constant_rules(graph, query, least_of_x)
     turned = Query(query.tail, graph.inverse(query.relation), query.head, is_hidden=False)
-    return [_mirrored(one, graph.num_relations) for one in constant_rules(graph, turned)]
+    return [_mirrored(one, graph.num_relations) for one in constant_rules(graph, turned, least_of_y)]
 
 
-def constant_rules(graph: Graph, query: Query) -> list[Term]:
+def _least(graph: Graph, relation: int) -> tuple[float, float]:
+    """The least confidence of rules about X and about Y that counts."""
+    most_items = int(np.bincount(graph.arrays.tails).max(initial=0))  # of an entity, each with all answers
+    is_small = max(most_items * graph.num_entities, 4 * len(graph)) <= WORK
+    return (LEAST, LEAST) if is_small else _counted_least(graph, relation)
+
+
+@lru_cache(maxsize=64)  # a page of explanations is about a few relations of one graph
+def _counted_least(graph: Graph, relation: int) -> tuple[float, float]:
+    sides = _Sides.of(graph, find_items(graph), relation, WORK)
+    return sides.least_of_x, sides.least_of_y
+
+
+def constant_rules(graph: Graph, query: Query, least: float = LEAST) -> list[Term]:
     """The most confident rules whose body is true of the head and which say relation(head, tail).
 
     The head itself does not count for or against them. For rules about the answer, ask the inverse relation.
     """
     head, relation, answer, is_hidden = query
+    right = graph.neighbours(answer, graph.inverse(relation))
+    own = int(head in right)
     found = []
     for by in range(2 * graph.num_relations):
-        others = graph.neighbours(head, graph.inverse(by))
+        step = graph.inverse(by)
+        others = graph.neighbours(head, step)
         if is_hidden and head == answer and by == relation:
             others = others[others != head]  # r(x,x) reversed is the hidden fact
-        is_new = len(others) > 0 and by != graph.inverse(relation)
-        named = [other for other in others.tolist() if other != answer] + ([NONE] if is_new else [])
-        bodies = (Constant(relation, graph.inverse(by), answer, other) for other in named)
-        found += [counted(graph, rule, head) for rule in bodies]
-    found = [one for one in found if one.support >= SUPPORT and one.confidence >= LEAST]
+        if not len(others):
+            continue
+        named = others[others != answer]
+        first, last = graph.edge_ranges(right, step)
+        reached = np.sort(graph.tails_within(first, last)[1])
+        support = np.searchsorted(reached, named, "right") - np.searchsorted(reached, named)
+        holders = np.subtract(*reversed(graph.edge_ranges(named, by)))
+        bodies = list(zip(named.tolist(), support.tolist(), holders.tolist(), strict=True))
+        if by != graph.inverse(relation):
+            entities = int(np.diff(graph.arrays.relation_rows[step : step + 2])[0])
+            bodies.append((NONE, int((first < last).sum()), entities))
+        for other, right_ones, all_ones in bodies:
+            term = _term(Constant(relation, step, answer, other), right_ones - own, all_ones)
+            if term.support >= SUPPORT and term.confidence >= least:
+                found.append(term)
     return sorted(found, key=_order(graph))[:BEST]
 
 
@@ -260,7 +324,12 @@ def counted(graph: Graph, rule: Constant, entity: int) -> Term:
     by = graph.inverse(rule.step)
     holders = np.unique(graph.edges(rule.step)[0]) if rule.other == NONE else graph.neighbours(rule.other, by)
     support = int(np.isin(holders, right).sum()) - int(entity in right)
-    return Term(rule, support, len(holders) - 1, support / (len(holders) - 1 + UNSEEN))
+    return _term(rule, support, len(holders))
+
+
+def _term(rule: Constant, support: int, holders: int) -> Term:
+    """A rule that so many entities besides the one asked about support, of all that its body is true of."""
+    return Term(rule, support, holders - 1, support / (holders - 1 + UNSEEN))
 
 
 def _mirrored(one: Term, num_relations: int) -> Term:
