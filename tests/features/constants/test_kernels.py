@@ -50,7 +50,7 @@ def test_supports_of_rules_with_constants_are_those_of_the_twin(seed):
 
 @pytest.mark.parametrize("wanted", WANTED)
 @pytest.mark.parametrize("hide", ["nothing", "own fact", "all links"])
-@pytest.mark.parametrize(("seed", "work"), [(0, kernels.WORK), (1, kernels.WORK), (2, 10)])
+@pytest.mark.parametrize(("seed", "work"), [(0, kernels.WORK), (1, kernels.WORK), (2, 30)])
 def test_values_are_those_of_the_twin(seed, work, hide, wanted):
     graph = random_graph(seed)
     items, compared = find_items(graph), 0
@@ -69,17 +69,18 @@ def test_values_are_those_of_the_twin(seed, work, hide, wanted):
 
 def test_a_query_counts_no_more_rules_than_it_may():
     graph = random_graph(0)
-    items = find_items(graph)
+    items, bounds = find_items(graph), 0
     for relation in range(2 * RELATIONS):
-        free, bound = (relation_tables(graph, items, relation, work) for work in (kernels.WORK, 5))
+        free, bound = (relation_tables(graph, items, relation, work) for work in (kernels.WORK, 15))
         assert (free.least_of_x, free.least_of_y) == (kernels.LEAST, kernels.LEAST)
-        assert bound.least_of_x > kernels.LEAST, "the test is about something"
+        bounds += (bound.least_of_x > kernels.LEAST) + (bound.least_of_y > kernels.LEAST)
         heads = graph.edges(relation)[0]
         sizes = dict(zip(bound.by_item.key.tolist(), np.diff(bound.by_item.ptr).tolist(), strict=True))
         counted = [
             sum(sizes.get(item, 0) for item in items_of(graph, items, head)) for head in heads.tolist()
         ]
-        assert sum(counted) <= 5 * len(heads)
+        assert sum(counted) <= 15 * len(heads)
+    assert bounds, "the test is about something"
 
 
 def items_of(graph, items, head):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,7 +214,9 @@ class _Counted(NamedTuple):
     def at_least(self, least: float) -> _Counted:
         """Those of this confidence at least."""
         kept = self.confidence >= least
-        return self if kept.all() else _Counted(*(column[kept] for column in self))
+        if kept.all():
+            return self
+        return _Counted(self.item[kept], self.answer[kept], self.support[kept], self.confidence[kept])
 
 
 class _Sides(NamedTuple):
@@ -228,16 +230,24 @@ class _Sides(NamedTuple):
     @classmethod
     def of(cls, graph: Graph, items: Items, relation: int, work: float) -> _Sides:
         """Those of a relation, so that a query counts at most `work` rules about each end on average."""
-        heads, number = graph.edges(relation)[0], max(int(graph.num_edges[relation]), 1)
         x, y = (_Counted.of(graph, items, one) for one in (relation, graph.inverse(relation)))
-        of_item = np.bincount(x.item, x.support, len(items.holders))  # facts whose heads have the item
-        of_head = np.bincount(heads, minlength=graph.num_entities)
-        least_of_x = _affordable(x.confidence, of_item[x.item] / number, work)
-        least_of_y = _affordable(y.confidence, of_head[y.answer] / number * items.holders[y.item], work)
+        of_head = np.bincount(graph.edges(relation)[0], minlength=graph.num_entities)  # queries
+        whole = work * of_head.sum()
+        least_of_x = _affordable(x.confidence, _at_holders(graph, items, of_head)[x.item], whole)
+        least_of_y = _affordable(y.confidence, of_head[y.answer] * items.holders[y.item], whole)
         return cls(x.at_least(least_of_x), y.at_least(least_of_y), least_of_x, least_of_y)
 
 
-def _affordable(confidence: NDArray[np.float64], cost: NDArray[np.float64], work: float) -> float:
+def _at_holders(graph: Graph, items: Items, number: Ids) -> NDArray[np.float64]:
+    """The sum of numbers [E] over the entities that have an item [items]."""
+    arrays, relations = graph.arrays, 2 * graph.num_relations
+    of_edge = np.repeat(np.arange(len(items.relation)), np.diff(arrays.row_edges))
+    by_row = np.bincount(of_edge, number[arrays.tails], len(items.relation))
+    exists = np.bincount(items.relation, number[arrays.row_head], relations)
+    return np.concatenate([by_row, np.roll(exists, graph.num_relations)])
+
+
+def _affordable(confidence: NDArray[np.float64], cost: NDArray[Any], work: float) -> float:
     """The least confidence, doubled until rules [n] of a cost that have it cost at most `work`."""
     least = LEAST
     while cost[confidence >= least].sum() > work:
