@@ -45,6 +45,7 @@ class Explanation:
     probability: float | None = None  # that the fact is true; None: not calibrated
     best_other: float = -math.inf  # score of the best rival
     broken: str = ""  # the constraint that the fact breaks, as a sentence
+    doubt: str = ""  # what it would be an exception to, as a sentence
     find_dependence: Callable[[Explanation], Dependence | None] | None = field(default=None, compare=False)
     find_paths: Paths | None = field(default=None, compare=False)
     records: Records | None = field(default=None, compare=False)
