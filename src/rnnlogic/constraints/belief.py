@@ -30,6 +30,5 @@ def is_believed(exceptions: ArrayLike, expected: ArrayLike, rarer: float = RARER
 
 def is_listed(exceptions: ArrayLike, expected: ArrayLike) -> NDArray[Any]:
     """Whether a constraint is believed, or less so if there are exceptions, so that it excludes nothing."""
-    return is_believed(exceptions, expected) | (
-        (np.asarray(exceptions) > 0) & is_believed(exceptions, expected, SELDOM)
-    )
+    told = (np.asarray(exceptions) > 0) & is_believed(exceptions, expected, SELDOM)
+    return np.asarray(told | is_believed(exceptions, expected))
