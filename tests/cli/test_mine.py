@@ -46,6 +46,18 @@ def test_options_change_the_settings(monkeypatch, tmp_path):
     assert banned
 
 
+def test_only_rules_of_a_pattern_are_mined(tmp_path):
+    data, output = write_family(tmp_path / "family.tsv"), tmp_path / "rules.txt"
+    words = ["mine", data, "-o", str(output), "--json", "--only", "grandparent <- * & parent"]
+    result = runner.invoke(app, words)
+    assert result.exit_code == 0
+    rules = [row["rule"] for row in json.loads(result.stdout)["rules"]]
+    assert "grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)" in rules
+    assert {rule.split("(")[0] for rule in rules} == {"grandparent", "grandparent^-1"}
+    ends = "parent(Z,Y)", "parent(Z,X)"
+    assert all(rule.count("&") == 1 and any(end in rule for end in ends) for rule in rules)
+
+
 def test_a_misspelt_ban_writes_nothing(tmp_path):
     data, output = write_family(tmp_path / "family.tsv"), tmp_path / "rules.txt"
     result = runner.invoke(app, ["mine", data, "-o", str(output), "--ban", "parnt <- ..."])

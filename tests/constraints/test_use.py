@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
 from tests.helpers.commands import run
-from tests.helpers.impossible import model_of_packages, model_with, packages
+from tests.helpers.impossible import WRONG, model_of_packages, model_with, packages
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +75,16 @@ def test_the_explanation_says_why(model):
     assert model.explain("package100", "section", "section4", evidence="all").broken == ""
     itself = model.explain("package5", "depends", "package5", facts="train")  # has fewer than three there
     assert any("never joins" in line for line in itself.lines())
+
+
+def test_what_would_be_an_exception_is_told_among_what_speaks_against():
+    data = load_dataset([*packages(), ("package1", "section", "section5")], ratios=(100, 0, 0))
+    model = model_with(WRONG, data)
+    told = model.explain("package100", "section", "section1", facts="all")
+    against = "package100 already has section: section4; 119 of 120 heads have one answer"
+    assert (told.broken, told.doubt) == ("", against)
+    assert f"against {against}" in " ".join("\n".join(told.lines()).split())
+    assert model.explain("package100", "section", "section4", facts="all").doubt == ""
 
 
 def test_evaluation_puts_them_last_and_says_so(model):

@@ -104,6 +104,8 @@ def test_the_variant_with_embeddings_weighs_given_rules():
     ("values", "given", "problem"),
     [
         ({"pinned": (UNLIKELY,), "banned": ("grandparent <- ...",)}, [], "is both pinned and banned"),
+        ({"pinned": (UNLIKELY,), "only": ("parent <- ...",)}, [], "is both pinned and not among `only`"),
+        ({"only": ("parent <- maried & ...",)}, [], "only: .*did you mean 'married'"),
         ({"generate": False}, [], "no rules to learn weights for: give some"),
         ({"generate": False, "banned": ("married <- ...",)}, [ODD], "no rules to learn weights for"),
         ({"pinned": (ODD,)}, [], "is longer than max_length=2; raise it"),
@@ -119,6 +121,15 @@ def test_edits_that_do_not_fit_together_are_refused_before_anything_is_written(
     with pytest.raises(RuleError, match=problem):
         RNNLogic(changed(**values)).fit(DATA, tmp_path / "run", rules=given or None)
     assert not (tmp_path / "run").exists()
+
+
+def test_only_rules_of_a_pattern_are_used():
+    learned, _ = fit(changed(only=("grandparent <- * & parent", "parent <- [seen]")))
+    whole, _ = fit(changed())
+    pattern = Banned.from_text(["grandparent <- * & parent"], DATA.vocab)
+    assert set(learned.rules)
+    assert set(learned.rules) >= set(whole.rules.filter(pattern.mask(whole.rules)))
+    assert pattern.mask(learned.rules).all()
 
 
 def test_where_all_is_banned_nothing_can_be_learned():

@@ -23,6 +23,7 @@ from rnnlogic.cli.options import (
     BanOption,
     ConstraintsOption,
     DataArgument,
+    OnlyOption,
     Reading,
     Running,
     SetOption,
@@ -87,6 +88,7 @@ class Given:
         list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
     ] = None
     ban: BanOption = None
+    only: OnlyOption = None
     review: Annotated[
         Path | None,
         typer.Option(
@@ -129,7 +131,7 @@ def fit(
     print_notes(dataset, err=True)
     dataset = dataset if given.review is None else _reviewed(dataset, given.review)
     _print_untrained(dataset)
-    settings = _edited(_settings(dataset, chosen), given.pin or [], given.ban or [])
+    settings = _edited(_settings(dataset, chosen), given)
     if chosen.constraints is not None:
         settings = _constrained(settings, chosen.constraints, dataset)
     rules = None if given.rules is None else _given(given.rules, dataset, settings)
@@ -226,10 +228,11 @@ def _reviewed(dataset: Dataset, file: Path) -> Dataset:
     return learned
 
 
-def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
+def _edited(config: Config, given: Given) -> Config:
     from rnnlogic.config import changed
 
-    return changed(config, {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)})
+    more = {"pinned": given.pin, "banned": given.ban, "only": given.only}
+    return changed(config, {name: (*getattr(config, name), *(texts or [])) for name, texts in more.items()})
 
 
 def _constrained(config: Config, file: Path, dataset: Dataset) -> Config:
@@ -247,7 +250,7 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     from rnnlogic.runs.given import read_given
 
     given = read_given(source, dataset.vocab)
-    banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
+    banned = int(Banned.from_text(config.banned, dataset.vocab, only=config.only).mask(given.rules).sum())
     for note in (*given.notes, *[f"{source}: {banned:,} rules are banned and left out"] * (banned > 0)):
         print_note(note)
     return given

@@ -16,6 +16,7 @@ from rnnlogic.cli.options import (
     BanOption,
     DataArgument,
     IdsOption,
+    OnlyOption,
     Reading,
     Running,
     ThreadsOption,
@@ -63,6 +64,7 @@ class Search:
         int | None, typer.Option(help="Bodies per relation that are measured (mine.candidates).", min=1)
     ] = None
     ban: BanOption = None
+    only: OnlyOption = None
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None
     threads: ThreadsOption = None
 
@@ -108,7 +110,7 @@ def mine(
     print_notes(dataset, err=True)
     vocab, general = dataset.vocab, {"max_length": search.max_length, "seed": search.seed}
     config = _settings(general, search.settings)
-    banned = Banned.from_text(search.ban or [], vocab, "--ban")
+    banned = Banned.from_text(search.ban or [], vocab, "--ban", search.only or [])
     with on_cluster(running.cluster), StageProgress() as progress:
         work = Work(search.threads, partial(progress, "mine"), budget.share(MINING))
         rules, statistics, joined = mine_rules(

@@ -35,6 +35,10 @@ BanOption = Annotated[
         help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
 ]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="PATTERN", help="Use no rules but matching ones; repeatable, like --ban."),
+]
 ExcelSafe = Annotated[
     bool,
     typer.Option("--excel-safe", help="Put ' before names that a spreadsheet would take for a formula."),

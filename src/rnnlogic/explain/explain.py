@@ -129,6 +129,7 @@ def _explain(basis: Basis, question: Question) -> Explanation:
         find_paths=find,
         records=basis.records,
         broken="" if basis.constraints is None else basis.constraints.reason(*question),
+        doubt="" if basis.constraints is None else basis.constraints.doubt(*question),
     )
 
 

@@ -57,6 +57,7 @@ class Explanation:
     probability: float | None  # that the fact is true; None: not calibrated
     best_other: float  # score of the best rival
     broken: str  # the constraint that the fact breaks, as a sentence
+    doubt: str  # what it would be an exception to, as a sentence
     find_dependence: Callable[[Explanation], Dependence | None] = field(compare=False)
     find_paths: Paths = field(compare=False)
     records: Records | None = field(compare=False)

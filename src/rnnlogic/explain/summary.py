@@ -189,8 +189,7 @@ def percent(share: float) -> str:
 
 def _against(told: Explanation) -> Iterator[str]:
     """What speaks against it: exclusions as sentences, and rules with a negative weight."""
-    if told.broken:
-        yield printable(told.broken)
+    yield from (printable(text) for text in (told.broken, told.doubt) if text)
     against = [
         idea
         for idea in told.ideas

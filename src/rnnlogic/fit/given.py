@@ -87,10 +87,12 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
 
     Given rules that are banned are left out. A pinned rule must not be banned.
     """
-    banned = Banned.from_text(config.banned, vocab)
+    banned = Banned.from_text(config.banned, vocab, only=config.only)
     pinned = RuleSet.from_rules(parse_pinned(text, vocab) for text in config.pinned)
     for i in np.flatnonzero(banned.mask(pinned)):
-        raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and banned; remove one of the two")
+        is_among = Banned.from_text(config.banned, vocab).mask(pinned)[i]
+        problem = "banned; remove one of the two" if is_among else "not among `only`; change one of the two"
+        raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and {problem}")
     pinned = banned.keep(given.rules) | pinned
     constants = NO_RULES
     if config.generate:  # the settings add features to generated rules

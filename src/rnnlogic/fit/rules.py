@@ -34,7 +34,8 @@ def mined(fit: Fit, at: At) -> Made:
     if not statistics.support.any() and not is_cut and fit.dataset.values is None:
         raise RNNLogicError(
             "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
-            "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"
+            "fewer, and if `only` names few, name more; to learn only the weights of given rules, use "
+            "--rules FILE --no-generate"
         )
     arrays = pack_rules(rules) | {"quality": statistics.quality(config.mine.smoothing), "joined": joined}
     arrays |= {"is_cut": np.array(True)} if is_cut else {}

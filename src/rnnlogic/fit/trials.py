@@ -95,9 +95,10 @@ def _tried(shared: _Shared, unit: Unit) -> NDArray[np.float64]:
     job, learned = shared.job, np.zeros((len(shared.options), len(shared.job.values.rules)))
     if unit.block is not None:
         problem = problem_of(job, unit.block)[0]
+        lift = job.lifts(problem)
         for psi, settings in zip(learned, shared.options, strict=True):
             rng = np.random.default_rng([job.seed, problem.relation])
-            psi[problem.ids] = weights_of(problem, settings, rng, job.values.rules)[0]
+            psi[problem.ids] = weights_of(problem, settings, rng, job.values.rules, lift)[0]
     return _ranked(shared, unit.asked, learned)
 
 

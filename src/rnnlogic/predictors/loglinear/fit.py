@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rnnlogic.base.budget import PLAIN_WORK, TimeIsUp, Work, check_time, passes
 from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
+from rnnlogic.constraints.find import seldom_together
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.kernels import ANSWER, held_results
@@ -27,7 +28,14 @@ from rnnlogic.predictors.loglinear.kernels import (
     sampled_candidates,
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.loglinear.signs import Lifts, Signs, lifts_of, limits_of, signs_of
+from rnnlogic.predictors.loglinear.signs import (
+    Lifts,
+    Signs,
+    among_linked,
+    lifts_of,
+    limits_of,
+    signs_of,
+)
 from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
@@ -73,6 +81,12 @@ class Job:
     seed: int
     values: RuleValues
     use: Use | None
+
+    def lifts(self, found: Candidates) -> Lifts:
+        """The lifts [k] of the rules in some examples."""
+        rules = self.values.rules[found.ids]
+        lift = lifts_of(found, rules.are_features)
+        return among_linked(lift, rules, seldom_together(self.grounder.graph))
 
 
 class Lesson(NamedTuple):
@@ -191,7 +205,7 @@ def _solve(job: Job, block: Queries) -> Solved:
     settings, relation = job.settings, int(block[0, 1])
     problem, found = problem_of(job, block)
     rng = np.random.default_rng([job.seed, relation, 3])
-    lift = lifts_of(problem, job.values.rules.are_features[problem.ids])
+    lift = job.lifts(problem)
     weights, loss = weights_of(problem, settings, rng, job.values.rules, lift)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra, lift)
@@ -309,15 +323,14 @@ def weights_of(
     settings: LogLinearSettings,
     rng: np.random.Generator,
     rules: RuleSet,
-    lift: Lifts | None = None,
+    lift: Lifts,
 ) -> tuple[Weights, float]:
     """psi and the mean loss, with answers discounted as the settings want it.
 
-    The `lift` [k] of the rules in these examples decides their signs; it is counted if not given.
+    The `lift` [k] of the rules in these examples decides their signs.
     """
-    is_named = rules.are_features[found.ids]
-    signs = signs_of(lifts_of(found, is_named) if lift is None else lift, settings.sign_lift)
-    found = discounted(found, settings.answer_discount, is_named)
+    signs = signs_of(lift, settings.sign_lift)
+    found = discounted(found, settings.answer_discount, rules.are_features[found.ids])
     scale = decay_scale(rules, found.ids, settings)
     weights, loss = fit_weights(scaled(found, scale), settings, rng, signs)
     return scale * weights, loss
