@@ -16,7 +16,7 @@ from rnnlogic.explain.parts import shares
 from rnnlogic.explain.reasons import Rank
 from rnnlogic.explain.scores import all_scores, as_fact, rank_of, without
 from rnnlogic.explain.walks import facts_of
-from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.features.chains.paths import Fact, Path, first_paths
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Feature, Rule
@@ -58,11 +58,6 @@ class Support(NamedTuple):
 
     value: float
     paths: tuple[frozenset[Fact], ...]
-
-    def lost(self, removed: set[Fact]) -> float:
-        """What it adds no longer without some facts, by estimate."""
-        gone = sum(not removed.isdisjoint(path) for path in self.paths)
-        return self.value * gone / max(len(self.paths), 1)
 
 
 class Case(NamedTuple):
@@ -134,22 +129,50 @@ def _is_hopeless(start: _Standing, now: _Standing) -> bool:
 
 def _next(supports: Sequence[Support], standing: _Standing, proof: set[Fact]) -> list[Fact]:
     """Facts that together cost the lead by estimate, the dearest first, but one of the proof before all."""
-    found, removed = list[Fact](), set[Fact]()
+    found = list[Fact]()
     every = sorted({fact for one in supports for path in one.paths for fact in path})
+    if not every:
+        return found
+    with_fact = _paths_with(supports, every)
+    gone, in_proof = np.zeros(len(with_fact), bool), np.array([fact in proof for fact in every])
+    is_left = np.ones(len(every), bool)
     while len(standing.removed) + len(found) < MOST_FACTS:
-        before = sum(one.lost(removed) for one in supports)
+        before = float(_lost(supports, gone[:, None])[0])
         if found and before > ENOUGH * standing.lead:
             break
-        is_begun = not proof.isdisjoint({*standing.removed, *removed})
-        left = [fact for fact in every if fact not in removed and (is_begun or fact in proof)]
-        left = left or [fact for fact in every if fact not in removed]
-        costs = [sum(one.lost({*removed, fact}) for one in supports) - before for fact in left]
-        if not costs or max(costs) <= 0:
+        is_begun = not proof.isdisjoint({*standing.removed, *found})
+        left = np.flatnonzero(is_left & (in_proof | is_begun))
+        left = left if len(left) else np.flatnonzero(is_left)
+        costs = _lost(supports, gone[:, None] | with_fact[:, left]) - before
+        if not len(costs) or costs.max() <= 0:
             break
-        best = left[int(np.argmax(costs))]
-        found.append(best)
-        removed.add(best)
+        best = int(left[np.argmax(costs)])
+        found.append(every[best])
+        is_left[best] = False
+        gone |= with_fact[:, best]
     return found
+
+
+def _paths_with(supports: Sequence[Support], facts: Sequence[Fact]) -> NDArray[np.bool_]:
+    """Which of all paths [p], support by support, hold which facts [p, f]."""
+    place = {fact: i for i, fact in enumerate(facts)}
+    paths = [path for one in supports for path in one.paths]
+    found = np.zeros((len(paths), len(facts)), bool)
+    for row, path in zip(found, paths, strict=True):
+        row[[place[fact] for fact in path]] = True
+    return found
+
+
+def _lost(supports: Sequence[Support], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What all supports add no longer, by estimate, if these of their paths are gone [p, cases]."""
+    sizes = [len(one.paths) for one in supports]
+    parts = np.split(gone, np.cumsum(sizes)[:-1])
+    values = [
+        one.value * part.sum(axis=0) / max(len(part), 1) for one, part in zip(supports, parts, strict=True)
+    ]
+    return np.asarray(
+        np.cumsum(values, axis=0)[-1]
+    )  # one after another: each case has the sum that it had alone
 
 
 def _scored(case: Case, removed: tuple[Fact, ...]) -> _Standing:
@@ -173,7 +196,7 @@ def supports_of(case: Case, graph: Graph) -> Iterator[Support]:
         (one.rule, one.value)
         for one in shares(graph, case.scorer.rules, parts, case.question, is_hidden=False)
     ]
-    yield from supports_by_rule(found, case.vocab, lambda rule: paths(graph, head, rule, tail, PATHS).paths)
+    yield from supports_by_rule(found, case.vocab, lambda rule: first_paths(graph, head, rule, tail, PATHS))
 
 
 def supports_by_rule(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.ideas import Question
-from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.features.chains.paths import Fact, Path, first_paths
 from rnnlogic.rules.rule import Feature, Rule
 
 
@@ -17,10 +17,10 @@ def shown_paths(
     """Up to `limit` walks of a rule, those that visit no entity twice first, then by entity ids."""
     if isinstance(rule, Feature):
         return tuple(_links(graph, question, rule.name))[:limit]
-    found = paths(graph, question.head, rule, question.tail, limit, hidden).paths
+    found = first_paths(graph, question.head, rule, question.tail, limit, hidden)
     if any(comes_back(path) is not None for path in found):
         # Paths without a repeated entity are looked for among this many walks
-        found = paths(graph, question.head, rule, question.tail, max(limit, 256), hidden).paths
+        found = first_paths(graph, question.head, rule, question.tail, max(limit, 256), hidden)
     return tuple(sorted(found, key=lambda path: comes_back(path) is not None)[:limit])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from rnnlogic.features.constants.kernels import BEST, LEAST, SUPPORT
 from rnnlogic.rules.rule import NONE, Constant, mirrored
 
 
+@lru_cache(maxsize=2)  # the best rule and the noisy-or are asked one after the other, for X and for Y
 def implied_rules(graph: Graph, query: Query, about_x: bool) -> list[Term]:
     """The rules that a summary folds for one answer, the most confident first.
 
@@ -29,16 +31,29 @@ def constant_rules(graph: Graph, query: Query) -> list[Term]:
     The head itself does not count for or against them. For rules about the answer, ask the inverse relation.
     """
     head, relation, answer, is_hidden = query
+    right = graph.neighbours(answer, graph.inverse(relation))
+    own = int(head in right)
     found = []
     for by in range(2 * graph.num_relations):
-        others = graph.neighbours(head, graph.inverse(by))
+        step = graph.inverse(by)
+        others = graph.neighbours(head, step)
         if is_hidden and head == answer and by == relation:
             others = others[others != head]  # r(x,x) reversed is the hidden fact
-        is_new = len(others) > 0 and by != graph.inverse(relation)
-        named = [other for other in others.tolist() if other != answer] + ([NONE] if is_new else [])
-        bodies = (Constant(relation, graph.inverse(by), answer, other) for other in named)
-        found += [counted(graph, rule, head) for rule in bodies]
-    found = [one for one in found if one.support >= SUPPORT and one.confidence >= LEAST]
+        if not len(others):
+            continue
+        named = others[others != answer]
+        first, last = graph.edge_ranges(right, step)
+        reached = np.sort(graph.tails_within(first, last)[1])
+        support = np.searchsorted(reached, named, "right") - np.searchsorted(reached, named)
+        holders = np.subtract(*reversed(graph.edge_ranges(named, by)))
+        bodies = list(zip(named.tolist(), support.tolist(), holders.tolist(), strict=True))
+        if by != graph.inverse(relation):
+            entities = int(np.diff(graph.arrays.relation_rows[step : step + 2])[0])
+            bodies.append((NONE, int((first < last).sum()), entities))
+        for other, right_ones, all_ones in bodies:
+            term = _term(Constant(relation, step, answer, other), right_ones - own, all_ones)
+            if term.support >= SUPPORT and term.confidence >= LEAST:
+                found.append(term)
     return sorted(found, key=_order(graph))[:BEST]
 
 
@@ -52,7 +67,12 @@ def counted(graph: Graph, rule: Constant, entity: int) -> Term:
     by = graph.inverse(rule.step)
     holders = np.unique(graph.edges(rule.step)[0]) if rule.other == NONE else graph.neighbours(rule.other, by)
     support = int(np.isin(holders, right).sum()) - int(entity in right)
-    return Term(rule, support, len(holders) - 1, support / (len(holders) - 1 + UNSEEN))
+    return _term(rule, support, len(holders))
+
+
+def _term(rule: Constant, support: int, holders: int) -> Term:
+    """A rule that so many entities besides the one asked about support, of all that its body is true of."""
+    return Term(rule, support, holders - 1, support / (holders - 1 + UNSEEN))
 
 
 def _mirrored(one: Term, num_relations: int) -> Term:
