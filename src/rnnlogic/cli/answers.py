@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -18,8 +18,7 @@ from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
-    Basis,
-    Changes,
+    ChangedBasis,
     EvidenceChoice,
     MissingOption,
     Proposals,
@@ -74,7 +73,7 @@ class Questions:
     queries: Annotated[
         str | None, typer.Option("--input", help="File of head<TAB>relation lines; - for standard input.")
     ] = None
-    top: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10
+    most: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10
     known: Annotated[
         KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
     ] = KnownChoice.drop
@@ -84,8 +83,7 @@ class Questions:
 def predict(
     run: RunFolder,
     asked: Questions,
-    basis: Basis,
-    changes: Changes,
+    basis: ChangedBasis,
     proposals: Proposals,
     as_json: AsJson = False,
 ) -> None:
@@ -96,19 +94,23 @@ def predict(
     break a constraint are left out and counted.
     """
     from rnnlogic.calibrate.missing import parsed_missing
+    from rnnlogic.explain.question import Question
 
-    lacks, evidence = parsed_missing(proposals.missing), basis.evidence
-    model = load_model(run, basis, changes)
-    vocab, top, known = model.dataset.vocab, asked.top, asked.known
-    violating = proposals.allow_violations
+    model = load_model(run, basis)
+    vocab, known = model.dataset.vocab, asked.known
+    how = Question(
+        most=asked.most,
+        facts=basis.evidence.value,
+        known=known.value,
+        allow_violations=proposals.allow_violations,
+        missing=parsed_missing(proposals.missing),
+    )
     if asked.queries is None:
-        query = _query(asked, vocab)
-        best = model.predict(
-            *query, top, evidence.value, known.value, allow_violations=violating, missing=lacks
-        )
-        meaning, mark = model.level(evidence.value, missing=lacks).sentence(), preliminary_mark(model)
+        question = replace(how, head=asked.head, relation=asked.relation, tail=asked.tail)
+        query, best = question.forward(vocab), model.answers([question])[0]
+        meaning = model.level(how.facts, missing=how.missing).sentence()
         if as_json:
-            print_json(_as_dict(query, best, vocab) | mark)
+            print_json(_as_dict(query, best, vocab) | preliminary_mark(model))
         else:
             _print_answers(query, best, known, meaning, vocab)
         return
@@ -122,7 +124,7 @@ def predict(
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         wanted = [row.query for row in block if row.problem is None]
-        found = iter(model.predict_many(wanted, top, evidence.value, known.value, violating, lacks))
+        found = iter(model.answers([replace(how, head=head, relation=name) for head, name in wanted]))
         for row in block:
             answers: Listed[Answered] = Listed() if row.problem else next(found)
             left_out += sum(answers.left_out.values())
@@ -165,8 +167,7 @@ def explain(
     run: RunFolder,
     answer: Answer,
     shown: Shown,
-    basis: Basis,
-    changes: Changes,
+    basis: ChangedBasis,
     as_json: AsJson = False,
 ) -> None:
     """Explain an answer on one screen.
@@ -176,18 +177,20 @@ def explain(
     that sum to the score, and the rules of each.
     """
     from rnnlogic.calibrate.missing import parsed_missing
+    from rnnlogic.explain.question import Question
 
-    types, lacks = shown.types, parsed_missing(shown.missing)
-    paths, detailed = shown.paths, shown.rules or None
-    model = load_model(run, basis, changes)
-    asked, evidence = (answer.head, answer.relation, answer.tail), basis.evidence
-    told = (
-        model.explain(*asked, paths, evidence.value, detailed, types=types, missing=lacks)
-        if answer.instead is None
-        else model.explain(
-            *asked, paths, evidence.value, detailed, instead=answer.instead, types=types, missing=lacks
-        )
+    model, evidence = load_model(run, basis), basis.evidence
+    asked = answer.head, answer.relation, answer.tail
+    question = Question(
+        head=answer.head,
+        relation=answer.relation,
+        tail=answer.tail,
+        instead=answer.instead,
+        facts=evidence.value,
+        missing=parsed_missing(shown.missing),
+        types=shown.types,
     )
+    told = model.why(question, shown.paths, shown.rules or None)
     decided = model.decision(*asked)
     if as_json:
         mark = {} if decided is None else {"decision": decided.as_dict()}
@@ -230,17 +233,6 @@ def violations(number: int) -> str:
     """How many answers were left out because they break constraints."""
     what = "answer that breaks a constraint was" if number == 1 else "answers that break constraints were"
     return f"{number:,} {what} left out; --allow-violations keeps them."
-
-
-def _query(asked: Questions, vocab: Vocab) -> Query:
-    """The question as (head, relation, ?)."""
-    head, relation, tail = asked.head, asked.relation, asked.tail
-    if relation is None or (head is None) == (tail is None):
-        hint = "; `rnnlogic explain` takes both ends" if head and tail else ""
-        raise RNNLogicError(f"give --relation with either --head or --tail{hint}")
-    if tail is None:
-        return str(head), relation
-    return tail, vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
 
 
 def _read_queries(path: str, vocab: Vocab) -> list[Row]:

@@ -17,10 +17,10 @@ from rnnlogic.cli.options import (
     AsJson,
     Basis,
     LabelsOption,
+    MostOption,
     Reading,
     RelationOption,
     RunFolder,
-    TopOption,
     grouped,
     load_named,
 )
@@ -69,7 +69,7 @@ class Picked:
     """Which rules are written."""
 
     relation: RelationOption = None
-    top: TopOption = None
+    most: MostOption = None
     head: Annotated[str | None, typer.Option(help="Rank answers for this entity only.")] = None
 
 
@@ -107,7 +107,7 @@ def export(
     relation, head = picked.relation, picked.head
     _check_options(target, relation, head, facts)
     model = load_model(run, Basis(ids=ids))
-    dataset, table = model.dataset, weighted_rules(model, relation, picked.top)
+    dataset, table = model.dataset, weighted_rules(model, relation, picked.most)
     if target.value not in ("text", "jsonl"):
         table = _expressible(table, target)
     if not len(table):
@@ -146,13 +146,13 @@ def convert(
     _report({"file": str(output), "format": target.value, **counts}, report.lines(), as_json)
 
 
-def weighted_rules(model: RNNLogic, relation: str | None, top: int | None) -> RuleTable:
+def weighted_rules(model: RNNLogic, relation: str | None, most: int | None) -> RuleTable:
     """The rules of a run with their weights, by relation, heaviest first."""
     from rnnlogic.rules.table import WEIGHT, RuleTable
 
     learned, vocab = model.learned, model.dataset.vocab
     table = RuleTable(learned.rules, {WEIGHT: learned.weights.tolist()})
-    return table.heaviest(None if relation is None else vocab.relation_id(relation), top)
+    return table.heaviest(None if relation is None else vocab.relation_id(relation), most)
 
 
 def _expressible(table: RuleTable, target: Target) -> RuleTable:

@@ -15,7 +15,7 @@ import typer
 from rnnlogic.cli.output import print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rnnlogic.data.dataset import Dataset
 
@@ -24,8 +24,8 @@ RelationOption = Annotated[
     str | None,
     typer.Option("--relation", help="Only rules with this head relation; NAME^-1: inverse."),
 ]
-TopOption = Annotated[
-    int | None, typer.Option("--top", help="Only the heaviest rules of each relation.", min=1)
+MostOption = Annotated[
+    int | None, typer.Option("--most", help="Only the heaviest rules of each relation.", min=1)
 ]
 BanOption = Annotated[
     list[str] | None,
@@ -74,7 +74,7 @@ class EvidenceChoice(StrEnum):
 
 EvidenceOption = Annotated[
     EvidenceChoice,
-    typer.Option("--facts", "--evidence", help="Facts that are known: rules are applied to them."),
+    typer.Option("--facts", help="Facts that are known: rules are applied to them."),
 ]
 GraphOption = Annotated[
     str | None,
@@ -209,8 +209,8 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Facts that are known besides or taken away, for this command."""
+class ChangedBasis(Basis):
+    """The same, with facts that are known besides or taken away, for this command."""
 
     more: WithFacts = None
     less: WithoutFacts = None
@@ -314,3 +314,8 @@ def print_notes(dataset: Dataset, *, err: bool = False) -> None:
 def print_cut(stage: str, what: str) -> None:
     """Print what a stage left out for want of time."""
     print_note(f"time is up: {stage}: {what}")
+
+
+def given(settings: Mapping[str, Any]) -> list[str]:
+    """Options as changes of settings, KEY=VALUE; those that were not given change nothing."""
+    return [f"{key}={value}" for key, value in settings.items() if value is not None]
