@@ -1,5 +1,7 @@
 """The facade: answers, rules, saving and loading; with given rules, and once with the real learner."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import rnnlogic
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import make_config
 from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
+from rnnlogic.explain.question import Question
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import RULES, STAGES, fake_learn, family, family_facts, given_rules, tiny_config
@@ -161,3 +164,11 @@ def test_the_real_learner_finds_the_rules_of_the_family():
     assert heaviest.support > 0
     floor = evaluate(FrequencyScorer(), model.dataset, "test")
     assert model.evaluate("test").metrics()["mrr"] > 2 * floor.metrics()["mrr"]
+
+
+def test_questions_that_are_asked_together_are_asked_alike(model):
+    alike = [Question(head=f"grandpa{i}", relation="grandparent", most=2) for i in range(2)]
+    assert model.answers(alike) == [model.predict(one.head, one.relation, 2) for one in alike]
+    assert model.answers([]) == []
+    with pytest.raises(RNNLogicError, match="differ in their ends and relations only"):
+        model.answers([alike[0], replace(alike[1], facts="train")])

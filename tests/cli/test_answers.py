@@ -61,6 +61,18 @@ def test_predict_the_other_way_round(folder, model, monkeypatch, capsys):
         assert json.loads(capsys.readouterr().out)["answers"] == expected
 
 
+@pytest.mark.parametrize("old", [("--top", "2"), ("--top=2",)])
+def test_an_old_option_is_understood_with_a_note(folder, monkeypatch, capsys, old):
+    asked = ("predict", folder, "--head", "grandpa0", "--relation", "grandparent")
+    assert run(*asked, "--most", "2", monkeypatch=monkeypatch) == 0
+    expected = capsys.readouterr()
+    assert run(*asked, *old, monkeypatch=monkeypatch) == 0
+    told = capsys.readouterr()
+    assert told.out == expected.out
+    assert told.err == "note: --top is now --most\n"
+    assert "--top" not in expected.err
+
+
 def test_known_answers_are_marked(folder, model, monkeypatch, capsys):
     arguments = ("--head", "grandpa0", "--relation", "grandparent", "--known", "keep", "--most", "99")
     assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
@@ -149,8 +161,8 @@ def test_rows_with_unknown_names_are_marked_and_the_others_answered(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--relation", "parent"], "give --relation with either --head or --tail"),
-        (["--head", "grandpa0"], "give --relation with either --head or --tail"),
+        (["--relation", "parent"], "give a relation, and either head or tail"),
+        (["--head", "grandpa0"], "give a relation, and either head or tail"),
         (["--head", "a", "--tail", "b", "--relation", "parent"], "`rnnlogic explain` takes both ends"),
         (["--input", "x.tsv", "--head", "a"], "not both"),
         (["--input", "nowhere.tsv"], "nowhere.tsv: cannot be read"),

@@ -110,12 +110,12 @@ def test_rules_txt_of_many_rules_has_figures_for_the_first(model, monkeypatch):
 
 
 def test_every_format_has_its_name():
-    assert [*FileFormat] == list(get_args(RuleFormat))
-    assert {*Target} == {*FileFormat, *PROGRAMS, *RANKINGS}
+    assert get_args(FileFormat) == get_args(RuleFormat)
+    assert {*get_args(Target)} == {*get_args(FileFormat), *PROGRAMS, *RANKINGS}
     assert {name.split("-")[0] for name in [*PROGRAMS, *RANKINGS]} == set(FACTS)
 
 
-@pytest.mark.parametrize("target", [*FileFormat])
+@pytest.mark.parametrize("target", get_args(FileFormat))
 def test_exported_files_are_read_back(folder, model, monkeypatch, capsys, tmp_path, target):
     output = tmp_path / "out.txt"
     arguments = ("rules", folder, "export", "--format", target, "-o", str(output), "--json")

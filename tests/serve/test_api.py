@@ -177,6 +177,15 @@ def test_other_methods_and_broken_bodies_are_problems(client):
         assert answer.headers["content-type"] == "application/problem+json"
 
 
+def test_old_names_of_what_is_asked_are_understood(client):
+    new = client.get("/v1/predict?head=grandpa1&relation=parent&most=2&facts=train").json()
+    assert client.get("/v1/predict?head=grandpa1&relation=parent&k=2&evidence=train").json() == new
+    body = {"questions": [{"head": "grandpa1", "relation": "parent"}], "k": 2, "evidence": "train"}
+    assert client.post("/v1/predict", json=body).json() == new
+    lines = client.get("/v1/complete?max=3&evidence=train").text
+    assert lines == client.get("/v1/complete?most=3&facts=train").text
+
+
 def test_metrics_count_routes(client):
     client.get("/v1/entities/grandpa1")
     text = client.get("/metrics").text

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -19,7 +18,6 @@ from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
     ChangedBasis,
-    EvidenceChoice,
     MissingOption,
     Proposals,
     RunFolder,
@@ -56,11 +54,7 @@ class Row(NamedTuple):
     problem: str | None  # why it cannot be answered
 
 
-class KnownChoice(StrEnum):
-    """What happens to answers that are facts already."""
-
-    drop = "drop"
-    keep = "keep"
+Known = Literal["drop", "keep"]
 
 
 @dataclass(frozen=True)
@@ -74,9 +68,9 @@ class Questions:
         str | None, typer.Option("--input", help="File of head<TAB>relation lines; - for standard input.")
     ] = None
     most: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10
-    known: Annotated[
-        KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
-    ] = KnownChoice.drop
+    known: Annotated[Known, typer.Option(help="Leave out answers that are facts already, or keep them.")] = (
+        "drop"
+    )
 
 
 @grouped
@@ -100,8 +94,8 @@ def predict(
     vocab, known = model.dataset.vocab, asked.known
     how = Question(
         most=asked.most,
-        facts=basis.evidence.value,
-        known=known.value,
+        facts=basis.evidence,
+        known=known,
         allow_violations=proposals.allow_violations,
         missing=parsed_missing(proposals.missing),
     )
@@ -186,7 +180,7 @@ def explain(
         relation=answer.relation,
         tail=answer.tail,
         instead=answer.instead,
-        facts=evidence.value,
+        facts=evidence,
         missing=parsed_missing(shown.missing),
         types=shown.types,
     )
@@ -201,7 +195,7 @@ def explain(
         for number, line in enumerate(told.lines(shown.everything, terminal_width())):
             echo(line, **_style(line, number == 0))
         is_reached = bool(getattr(told, "contributions", True))
-        if not is_reached and evidence is EvidenceChoice.train and basis.graph is None:
+        if not is_reached and evidence == "train" and basis.graph is None:
             print_note("the known facts are those of train only: --facts all")
     if shown.page is not None:
         _write(shown.page, told.page())
@@ -278,12 +272,10 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
     raise typer.Exit(1)  # exit code if rows of --input were left unanswered
 
 
-def _print_answers(
-    query: Query, answers: Listed[Answered], known: KnownChoice, meaning: str, vocab: Vocab
-) -> None:
+def _print_answers(query: Query, answers: Listed[Answered], known: Known, meaning: str, vocab: Vocab) -> None:
     from rnnlogic.calibrate.level import shown
 
-    left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
+    left_out = ", facts that are known left out" if known == "drop" else ""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
     echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
     broken = sum(answers.left_out.values())
@@ -295,7 +287,7 @@ def _print_answers(
         for i, a in enumerate(answers, 1)
     ]
     headers = ["rank", "answer", "probability", "score"]
-    if known is KnownChoice.keep:
+    if known == "keep":
         headers.append("known")
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)

@@ -13,8 +13,8 @@ import typer
 from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.progress import StageProgress
-from rnnlogic.cli.evaluate import SplitChoice
-from rnnlogic.cli.options import AsJson, Basis, EvidenceChoice, EvidenceOption, IdsOption, grouped
+from rnnlogic.cli.evaluate import Split
+from rnnlogic.cli.options import AsJson, Basis, EvidenceOption, IdsOption, grouped
 from rnnlogic.cli.output import echo, print_json, print_table, print_text
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ BOOTSTRAP = Bootstrap()
 def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a run, embedding or baseline.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder to compare it with.")],
-    split: Annotated[SplitChoice, typer.Option(help="Facts to rank.")] = SplitChoice.test,
-    evidence: EvidenceOption = EvidenceChoice.train,
+    split: Annotated[Split, typer.Option(help="Facts to rank.")] = "test",
+    evidence: EvidenceOption = "train",
     bootstrap: Bootstrap = BOOTSTRAP,
     ids: IdsOption = False,
     as_json: AsJson = False,
@@ -52,11 +52,11 @@ def compare(
         result = compare_runs(
             run_a,
             run_b,
-            split.value,
-            evidence.value,
+            split,
+            evidence,
             bootstrap.samples,
             bootstrap.seed,
-            partial(progress, f"evaluate {split.value}"),
+            partial(progress, f"evaluate {split}"),
         )
     if as_json:
         print_json({"a": str(run_a), "b": str(run_b), **result.as_dict()})
@@ -99,7 +99,7 @@ def diff(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Run folder, the earlier one.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Run folder, the later one.")],
     most: Annotated[int, typer.Option(help="Number of proposals to compare; 0: only rules.", min=0)] = 100,
-    evidence: EvidenceOption = EvidenceChoice.everything,
+    evidence: EvidenceOption = "all",
     page: Annotated[
         Path | None, typer.Option("--html", metavar="FILE", help="Write all of it as a page.")
     ] = None,
@@ -114,7 +114,7 @@ def diff(
     with StageProgress() as progress:
         rules = [model.rules(progress=progress) for model in models]
         facts = [
-            list(model.complete(most=most, facts=evidence.value, progress=progress)) if most else []
+            list(model.complete(most=most, facts=evidence, progress=progress)) if most else []
             for model in models
         ]
     found = difference((rules[0], rules[1]), (facts[0], facts[1]))

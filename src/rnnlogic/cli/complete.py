@@ -19,7 +19,7 @@ from rnnlogic.cli.options import (
     AsJson,
     Basis,
     ChangedBasis,
-    EvidenceChoice,
+    Evidence,
     EvidenceOption,
     IdsOption,
     Proposals,
@@ -84,7 +84,7 @@ def complete(
     question = Question(
         relation=wanted.relation,
         most=wanted.most,
-        facts=evidence.value,
+        facts=evidence,
         min_probability=wanted.min_probability,
         allow_violations=proposals.allow_violations,
         missing=parsed_missing(proposals.missing),
@@ -115,19 +115,17 @@ def _print_left_out(left_out: Mapping[str, int]) -> None:
         )
 
 
-def _summary(output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float) -> dict[str, Any]:
+def _summary(output: Path, facts: list[NewFact], evidence: Evidence, seconds: float) -> dict[str, Any]:
     return {
         "file": str(output),
         "facts": len(facts),
         "expected_true": sum(fact.probability for fact in facts),
-        "evidence": evidence.value,
+        "evidence": evidence,
         "seconds": seconds,
     }
 
 
-def _print(
-    output: Path, facts: list[NewFact], evidence: EvidenceChoice, seconds: float, level: Level
-) -> None:
+def _print(output: Path, facts: list[NewFact], evidence: Evidence, seconds: float, level: Level) -> None:
     from rnnlogic.calibrate.level import shown
 
     if facts:
@@ -137,7 +135,7 @@ def _print(
         ]
         print_table(["probability", "head", "relation", "tail"], rows)
     first = f", the first {SHOWN} above" if len(facts) > SHOWN else ""
-    echo(f"{len(facts):,} facts written to {output}{first}; known facts: {evidence.value}, {seconds:.0f} s")
+    echo(f"{len(facts):,} facts written to {output}{first}; known facts: {evidence}, {seconds:.0f} s")
     echo()
     print_text(level.sentence())
     table = level.table()
@@ -166,7 +164,7 @@ def falls(
         typer.Option(help="Only what falls below this probability. Default: what loses .05.", min=0, max=1),
     ] = None,
     most: Annotated[int, typer.Option(help="Number of proposals to look at.", min=1)] = 1000,
-    evidence: EvidenceOption = EvidenceChoice.everything,
+    evidence: EvidenceOption = "all",
     ids: IdsOption = False,
     as_json: AsJson = False,
 ) -> None:
@@ -186,7 +184,7 @@ def falls(
     if not gone:
         raise RNNLogicError(f"{without or source}: there are no facts")
     with StageProgress() as progress:
-        found = model.falls(gone, threshold, most, evidence.value, progress)
+        found = model.falls(gone, threshold, most, evidence, progress)
     if as_json:
         print_json([one.as_dict() for one in found])
         return

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
@@ -64,16 +63,9 @@ ThreadsOption = Annotated[int | None, typer.Option(help="Threads (default: all c
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-class EvidenceChoice(StrEnum):
-    """Facts that rules are applied to."""
-
-    train = "train"
-    train_valid = "train+valid"
-    everything = "all"
-
-
+Evidence = Literal["train", "train+valid", "all"]
 EvidenceOption = Annotated[
-    EvidenceChoice,
+    Evidence,
     typer.Option("--facts", help="Facts that are known: rules are applied to them."),
 ]
 GraphOption = Annotated[
@@ -201,7 +193,7 @@ NO_READING = Reading()
 class Basis:
     """What a model answers from, and how it shows names."""
 
-    evidence: EvidenceOption = EvidenceChoice.everything
+    evidence: EvidenceOption = "all"
     graph: GraphOption = None
     labels: LabelsOption = None
     ids: IdsOption = False

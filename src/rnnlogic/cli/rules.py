@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -60,13 +59,7 @@ def rules() -> None:
     """
 
 
-class SortChoice(StrEnum):
-    """What rules are sorted by."""
-
-    use = "use"
-    weight = "weight"
-    confidence = "confidence"
-    support = "support"
+Sort = Literal["use", "weight", "confidence", "support"]
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ class Narrowed:
 
     relation: RelationOption = None
     most: Annotated[int, typer.Option("--most", help="Rules shown of each relation.", min=1)] = 10
-    sort: Annotated[SortChoice, typer.Option("--sort", help="Which rules come first.")] = SortChoice.use
+    sort: Annotated[Sort, typer.Option("--sort", help="Which rules come first.")] = "use"
     min_confidence: Annotated[
         float, typer.Option("--min-confidence", help="Only rules of at least this confidence.", min=0, max=1)
     ] = 0.0
@@ -126,7 +119,7 @@ def show(
     model = load_model(run, Basis(ids=ids))
     limits = narrowed.min_confidence, narrowed.min_support, narrowed.max_length
     most, relation = None if narrowed.everything else narrowed.most, narrowed.relation
-    choice = Choice(most, narrowed.sort.value, *limits, use=True)
+    choice = Choice(most, narrowed.sort, *limits, use=True)
     with StageProgress() as progress:
         found = model.rules(relation, **asdict(choice), progress=Later(progress))
         same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)

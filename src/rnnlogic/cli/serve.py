@@ -9,7 +9,7 @@ import typer
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.models import load_model
-from rnnlogic.cli.options import Basis, EvidenceChoice, EvidenceOption, GraphOption, RunFolder
+from rnnlogic.cli.options import Basis, EvidenceOption, GraphOption, RunFolder
 from rnnlogic.cli.output import echo
 
 
@@ -69,7 +69,7 @@ def mcp(
     ] = False,
     host: Annotated[str, typer.Option(help="Address, of this machine only, with --http.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port, with --http.", min=1, max=65535)] = 8001,
-    evidence: EvidenceOption = EvidenceChoice.everything,
+    evidence: EvidenceOption = "all",
     graph: GraphOption = None,
 ) -> None:
     """Offer a run to language-model agents.
@@ -83,7 +83,7 @@ def mcp(
     from rnnlogic.mcp.tools import Tools
 
     model = load_model(run, Basis(graph=graph))
-    server = make_server(Tools(model, None if graph else run, evidence.value))
+    server = make_server(Tools(model, None if graph else run, evidence))
     if http:
         echo(f"tools for agents at http://{host}:{port}/mcp (Ctrl-C to stop)", err=True)
         serve_http(server, host, port)
