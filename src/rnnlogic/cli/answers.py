@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model, preliminary_mark
@@ -32,6 +31,7 @@ from rnnlogic.cli.output import (
     print_table,
     print_text,
     terminal_width,
+    write_file,
 )
 
 if TYPE_CHECKING:
@@ -198,7 +198,8 @@ def explain(
         if not is_reached and evidence == "train" and basis.graph is None:
             print_note("the known facts are those of train only: --facts all")
     if shown.page is not None:
-        _write(shown.page, told.page())
+        write_file(shown.page, told.page())
+        echo(f"page written to {shown.page}", err=True)
 
 
 NOTHING = "against   nothing"
@@ -213,14 +214,6 @@ def _style(line: str, is_title: bool) -> dict[str, Any]:
     if line.startswith(("Against it (", "against ")) and line != NOTHING:
         return {"fg": "red", "bold": True}
     return {"fg": "green", "bold": True} if line.startswith("For ") and line.endswith(")") else {}
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror})", str(path)) from None
-    echo(f"page written to {path}", err=True)
 
 
 def violations(number: int) -> str:

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rnnlogic.base.atomic import write_atomically
-from rnnlogic.base.errors import DataError
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli.evaluate import Split
 from rnnlogic.cli.options import AsJson, Basis, EvidenceOption, IdsOption, grouped
-from rnnlogic.cli.output import echo, print_json, print_table, print_text
+from rnnlogic.cli.output import echo, print_json, print_table, print_text, write_file
 
 if TYPE_CHECKING:
     from rnnlogic.evaluation.compare import Comparison
@@ -119,10 +117,7 @@ def diff(
         ]
     found = difference((rules[0], rules[1]), (facts[0], facts[1]))
     if page is not None:
-        try:
-            write_atomically(page, found.card(str(run_a), str(run_b)).page())
-        except OSError as error:
-            raise DataError(f"cannot be written ({error.strerror or error})", page) from None
+        write_file(page, found.card(str(run_a), str(run_b)).page())
         echo(f"page written to {page}", err=True)
     if as_json:
         print_json({"a": str(run_a), "b": str(run_b), **found.as_dict()})

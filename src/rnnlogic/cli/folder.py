@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rnnlogic.base.atomic import write_atomically
-from rnnlogic.base.errors import DataError, RNNLogicError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli.models import load_model
 from rnnlogic.cli.options import AsJson, RunFolder, TemplatesOption
-from rnnlogic.cli.output import echo, print_json, print_note, print_table
+from rnnlogic.cli.output import echo, print_json, print_note, print_table, write_file
 
 if TYPE_CHECKING:
     from rnnlogic.runs.check import Check
@@ -89,10 +88,7 @@ def card(
         echo(made.markdown().removesuffix("\n"))
         return
     text = made.page() if output.suffix.lower() == ".html" else made.markdown()
-    try:
-        write_atomically(output, text)
-    except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror})", str(output)) from None
+    write_file(output, text)
     echo(f"card written to {output}")
 
 
