@@ -163,7 +163,7 @@ def test_rows_with_unknown_names_are_marked_and_the_others_answered(
     [
         (["--relation", "parent"], "give a relation, and either head or tail"),
         (["--head", "grandpa0"], "give a relation, and either head or tail"),
-        (["--head", "a", "--tail", "b", "--relation", "parent"], "`rnnlogic explain` takes both ends"),
+        (["--head", "a", "--tail", "b", "--relation", "parent"], "`explain` takes both ends"),
         (["--input", "x.tsv", "--head", "a"], "not both"),
         (["--input", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
         (["--head", "granpa0", "--relation", "parent"], "did you mean 'grandpa0'"),

@@ -330,8 +330,8 @@ def test_which_rules_are_shown(folder, model, monkeypatch, capsys):
     def expected(**choice):
         return [rule.as_dict() for rule in model.rules(use=True, **choice)]
 
-    assert told() == expected(top=10, sort="use")
-    assert told("--most", "1", "--sort", "weight") == expected(top=1)
+    assert told() == expected(most=10, sort="use")
+    assert told("--most", "1", "--sort", "weight") == expected(most=1)
     assert told("--all", "--most", "1") == expected(sort="use")
     assert told("--min-confidence", "0.8") == expected(sort="use", min_confidence=0.8)
     assert told("--min-support", "40", "--sort", "support") == expected(sort="support", min_support=40)

@@ -71,7 +71,9 @@ class Levels:
 
     def every(self, progress: Progress) -> Calibration:
         """The levels for every kind of known facts."""
-        return Calibration({one: self.of(cast("Evidence", one), progress) for one in EVIDENCE_SPLITS})
+        for evidence in EVIDENCE_SPLITS:
+            self.of(cast("Evidence", evidence), progress)
+        return self.calibration or Calibration({})
 
 
 def keep_calibration(folder: Path | None, found: Calibration, dataset: Dataset) -> None:
