@@ -9,7 +9,7 @@ import rnnlogic
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import make_config
 from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
-from rnnlogic.explain.question import Question
+from rnnlogic.explain.asking import Question
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import RULES, STAGES, fake_learn, family, family_facts, given_rules, tiny_config

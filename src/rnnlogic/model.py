@@ -33,9 +33,9 @@ from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain import ideas
 from rnnlogic.explain.answers import Answer, Known, Wanted, best_answers
+from rnnlogic.explain.asking import Question
 from rnnlogic.explain.explain import DETAILED, Basis, Comparison, Explanation, compare_on, explain_on
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
-from rnnlogic.explain.question import Question
 from rnnlogic.explain.records import HeldOut, Records
 from rnnlogic.fit.given import edits_of, generating
 from rnnlogic.fit.result import Learned

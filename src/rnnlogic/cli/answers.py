@@ -88,7 +88,7 @@ def predict(
     break a constraint are left out and counted.
     """
     from rnnlogic.calibrate.missing import parsed_missing
-    from rnnlogic.explain.question import Question
+    from rnnlogic.explain.asking import Question
 
     model = load_model(run, basis)
     vocab, known = model.dataset.vocab, asked.known
@@ -171,7 +171,7 @@ def explain(
     that sum to the score, and the rules of each.
     """
     from rnnlogic.calibrate.missing import parsed_missing
-    from rnnlogic.explain.question import Question
+    from rnnlogic.explain.asking import Question
 
     model, evidence = load_model(run, basis), basis.evidence
     asked = answer.head, answer.relation, answer.tail

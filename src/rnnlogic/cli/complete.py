@@ -73,7 +73,7 @@ def complete(
     from rnnlogic.base.clusters import on_cluster
     from rnnlogic.calibrate.missing import parsed_missing
     from rnnlogic.complete.files import check_output, write_facts
-    from rnnlogic.explain.question import Question
+    from rnnlogic.explain.asking import Question
 
     budget, output, evidence = (
         Budget.of_minutes(running.max_minutes, print_cut),

@@ -18,10 +18,10 @@ from pydantic import Field
 
 from rnnlogic.base.errors import UnknownNameError
 from rnnlogic.base.types import silent
+from rnnlogic.explain.asking import Question
 from rnnlogic.explain.explain import Comparison
 from rnnlogic.explain.listing import Choice
 from rnnlogic.explain.names import printable
-from rnnlogic.explain.question import Question
 from rnnlogic.explain.sentences import fact_sentence, whole_rule
 from rnnlogic.render.card import run_card
 from rnnlogic.rules.parse import parse_rule

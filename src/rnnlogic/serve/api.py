@@ -13,7 +13,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import valid_json
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.explain.answers import Answer
-from rnnlogic.explain.question import Question
+from rnnlogic.explain.asking import Question
 from rnnlogic.render.tables import Listed
 from rnnlogic.serve import schemas
 from rnnlogic.serve.limits import Desk

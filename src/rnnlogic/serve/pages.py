@@ -18,8 +18,8 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.calibrate.level import shown
 from rnnlogic.complete.teaching import most_teaching
 from rnnlogic.data.dataset import Evidence
+from rnnlogic.explain.asking import Question
 from rnnlogic.explain.listing import Choice, Sort
-from rnnlogic.explain.question import Question
 from rnnlogic.explain.sentences import template_of
 from rnnlogic.render.card import run_card
 from rnnlogic.review.decision import UNDO, VERDICTS, Fact, checked

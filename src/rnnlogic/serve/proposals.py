@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import printable
 from rnnlogic.complete.complete import NewFact
-from rnnlogic.explain.question import Question
+from rnnlogic.explain.asking import Question
 from rnnlogic.serve.limits import Deadline, Desk
 from rnnlogic.serve.problems import ProblemError, problem_of
 from rnnlogic.serve.review import is_open

@@ -24,9 +24,9 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.asking import Question
 from rnnlogic.explain.explain import Comparison, Explanation
 from rnnlogic.explain.listing import MANY, Choice, RuleInfo
-from rnnlogic.explain.question import Question
 from rnnlogic.features.chains.cost import Cost
 from rnnlogic.model import RNNLogic
 from rnnlogic.render.tables import Listed

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from rnnlogic.data.dataset import Evidence
+from rnnlogic.explain.asking import Question
 from rnnlogic.explain.listing import Choice, Sort
-from rnnlogic.explain.question import Question
 from rnnlogic.serve.runs import Limits
 
 LIMITS = Limits()

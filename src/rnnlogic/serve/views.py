@@ -12,10 +12,10 @@ from markupsafe import Markup
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.asking import Question
 from rnnlogic.explain.chosen import Reason
 from rnnlogic.explain.explain import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
-from rnnlogic.explain.question import Question
 from rnnlogic.explain.reasons import Contribution, Idea
 from rnnlogic.explain.sentences import pattern_of, rule_sentence, whole_rule
 from rnnlogic.explain.summary import ALONE, ReasonTold, reason_line
