@@ -264,6 +264,6 @@ def test_a_new_predictor_needs_its_class_and_its_entry_only(tmp_path):
     run = ["fit", facts, "-o", str(tmp_path / "cli"), "--variant", toy.NAME, *tiny_settings()]
     done = CliRunner().invoke(app, run)
     assert done.exit_code == 0, done.output
-    assert CliRunner().invoke(app, ["rules", str(tmp_path / "cli"), "--top", "1"]).exit_code == 0
+    assert CliRunner().invoke(app, ["rules", str(tmp_path / "cli"), "--most", "1"]).exit_code == 0
     done = CliRunner().invoke(app, ["fit", facts, "-o", str(tmp_path / "x"), "--variant", "tou"])
     assert "toy" in str(done.exception)

@@ -79,7 +79,7 @@ def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
 
 def test_the_explanation_says_what_its_numbers_are(folder):
     model = RNNLogic.load(folder)
-    best = model.predict("grandpa0", "grandparent", k=1)[0]
+    best = model.predict("grandpa0", "grandparent", most=1)[0]
     told = model.explain("grandpa0", "grandparent", best.entity)
     assert told.score == pytest.approx(best.score)
     assert "the score minus the score without it" in "\n".join(told.lines())
@@ -87,12 +87,12 @@ def test_the_explanation_says_what_its_numbers_are(folder):
     plain = told.as_dict()
     assert plain["contributions"] == "leave-one-out"
     assert plain["embedding"] is None
-    assert model.rules(top=1)[0].weight
+    assert model.rules(most=1)[0].weight
 
 
 def test_the_embedding_ranks_what_no_rule_reaches(with_embedding):
     model = with_embedding
-    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    answers = model.predict("grandpa0", "grandparent", most=10**6, known="keep")
     assert len(answers) == DATA.vocab.num_entities
     assert set(model.scorer.parameters.eta.ravel()) <= {0.05, 20.0}
     told = model.explain("grandpa0", "grandparent", answers[0].entity)
@@ -113,7 +113,7 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
     config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
     rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
     model = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
-    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    answers = model.predict("grandpa0", "grandparent", most=10**6, known="keep")
     by_score = sorted(answers, key=lambda answer: -answer.score)  # `predict` orders by probability
     assert [answer.entity for answer in by_score] == list(reversed(DATA.vocab.entities))
     with pytest.raises(RNNLogicError, match="cannot be kept in a run folder"):
@@ -122,7 +122,7 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
         RNNLogic(config).fit(DATA, tmp_path / "two", embeddings=Alphabet())
     config = changed(config, {"plus": {"path_scores": True}})  # only RotatE can: all paths count alike
     again = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
-    assert again.predict("grandpa0", "grandparent", k=10**6, known="keep") == answers
+    assert again.predict("grandpa0", "grandparent", most=10**6, known="keep") == answers
 
 
 def test_a_model_of_pykeen_takes_part_in_scores_and_reasons():

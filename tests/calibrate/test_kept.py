@@ -26,7 +26,7 @@ def refuse(*_, **__):
 def test_it_is_measured_once(folder, monkeypatch):
     with exclusive(folder):  # somebody else writes: nothing is kept, and nothing fails
         RNNLogic.load(folder).level("train")
-    assert not RNNLogic.load(folder)._calibration.levels
+    assert not RNNLogic.load(folder)._levels.calibration.levels
     first = {evidence: RNNLogic.load(folder).level(evidence) for evidence in ("train", "all")}
     monkeypatch.setattr("rnnlogic.calibrate.kept.calibrated", refuse)
     for evidence, level in first.items():
@@ -38,4 +38,4 @@ def test_it_is_measured_once(folder, monkeypatch):
 def test_a_model_on_other_facts_leaves_the_run_alone(folder):
     more = RNNLogic.load(folder).with_facts([("new", "parent", "grandpa0")])
     more.level("train")
-    assert not RNNLogic.load(folder)._calibration.levels
+    assert not RNNLogic.load(folder)._levels.calibration.levels

@@ -138,7 +138,7 @@ def test_the_best_come_first(learned, sort):
         if one.relation == other.relation:
             name = "decided" if sort == "use" else sort
             assert getattr(one, name) >= getattr(other, name)
-    assert [rule.text for rule in listed(learned, sort=sort, top=1)] == [
+    assert [rule.text for rule in listed(learned, sort=sort, most=1)] == [
         next(rule.text for rule in rules if rule.relation == name)
         for name in dict.fromkeys(rule.relation for rule in rules)
     ]
@@ -183,14 +183,14 @@ def test_only_good_and_short_rules(learned):
     assert not listed(learned, min_support=most + 1)
     # the best of those that are good enough, not those that are good enough of the best
     worst = listed(learned, relation="parent")[-1]
-    kept = listed(learned, relation="parent", top=1, min_support=worst.support)
+    kept = listed(learned, relation="parent", most=1, min_support=worst.support)
     assert [rule.text for rule in kept] == [worst.text]
 
 
 def test_of_very_many_rules_only_the_promising_are_counted(learned, monkeypatch):
     monkeypatch.setattr(listing, "MANY", 3)
     monkeypatch.setattr(listing, "CONSIDERED", 1)
-    found = listed(learned, sort="support", top=1)
+    found = listed(learned, sort="support", most=1)
     own = [learned.rules.by_head(head) for head in learned.rules.head_relations()]
     last = [ids[learned.weights[ids] > 0][-1] for ids in own]  # the most support of those that speak for it
     assert [rule.weight for rule in found] == learned.weights[last].tolist()

@@ -65,6 +65,18 @@ def test_the_rules_behind_an_aggregate_give_the_value_of_the_kernel(seed):
     assert compared > 100
 
 
+def test_the_rules_behind_an_aggregate_are_counted_together_as_each_is_by_itself():
+    graph = random_graph(2)
+    found = [
+        (one, head if name.endswith("_x") else tail)
+        for head, relation, tail in asked(graph)
+        for name in AGGREGATES
+        for one in terms_of(graph, name, Query(head, relation, tail, graph.has(head, relation, tail)))
+    ]
+    assert len(found) > 100
+    assert all(one._replace(weight=1.0) == counted(graph, one.rule, entity) for one, entity in found)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_shares_sum_to_the_score_and_no_aggregate_is_left(seed):
     graph = random_graph(seed)

@@ -72,7 +72,7 @@ def test_progress_covers_the_search_and_the_statistics():
 
 MINE = """
 from rnnlogic.cli import app
-app(["mine", sys.argv[1], "-o", sys.argv[2], "--top", "3", "--max-length", "2"], standalone_mode=False)
+app(["mine", sys.argv[1], "-o", sys.argv[2], "--most", "3", "--max-length", "2"], standalone_mode=False)
 """
 PATHRANK = """
 from rnnlogic.data.dataset import load_dataset

@@ -40,7 +40,7 @@ def test_an_unfinished_run_answers_with_its_preliminary_model(stopped):
     assert best.is_known
     assert "grandpa0" in str(stopped.explain("grandpa0", "parent", best.entity))
     assert stopped.evaluate("valid").metrics()["mrr"] > 0.3
-    assert stopped.rules("grandparent", top=1)[0].weight > 0
+    assert stopped.rules("grandparent", most=1)[0].weight > 0
 
 
 def test_a_finished_run_is_not_preliminary(stopped, tmp_path, monkeypatch):

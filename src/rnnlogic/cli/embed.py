@@ -19,6 +19,7 @@ from rnnlogic.cli.options import (
     Reading,
     SetOption,
     ThreadsOption,
+    given,
     grouped,
     load_named,
     print_cut,
@@ -88,8 +89,7 @@ def _settings(training: Training) -> TrainingSettings:
     from rnnlogic.embeddings.settings import default_settings, override
 
     direct = {"dim": training.dim, "seed": training.seed}
-    wanted = [f"{key}={value}" for key, value in direct.items() if value is not None]
-    return override(default_settings(training.model), [*(training.changes or []), *wanted])
+    return override(default_settings(training.model), [*(training.changes or []), *given(direct)])
 
 
 def _fit(

@@ -17,7 +17,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import reuse_memory
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.text import whole_number
-from rnnlogic.cli.check import print_redone
+from rnnlogic.cli.folder import print_redone
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
@@ -29,6 +29,7 @@ from rnnlogic.cli.options import (
     SetOption,
     TemplatesOption,
     ThreadsOption,
+    given,
     grouped,
     load_named,
     print_notes,
@@ -187,7 +188,7 @@ def _settings(dataset: Dataset, chosen: Chosen) -> Config:
 
     direct, file = {"variant": chosen.variant, "seed": chosen.seed, "threads": chosen.threads}, chosen.config
     wanted = [*(chosen.changes or []), *_compact_settings(chosen.compact)]
-    wanted += [f"{key}={value}" for key, value in direct.items() if value is not None]
+    wanted += given(direct)
     if file is not None:
         return override(read_config(file), wanted)
     return preset_for(dataset, chosen.variant or "rnnlogic", lambda own: override(own, wanted))
@@ -306,7 +307,7 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
     head, relation, tail = map(quote, _example(model))
     echo("\nNext steps")
     echo(f"  rnnlogic evaluate {folder}")
-    echo(f"  rnnlogic rules {folder} --top 3")
+    echo(f"  rnnlogic rules {folder} --most 3")
     echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
     echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
     echo(f"  rnnlogic complete {folder} -o new_facts.tsv")

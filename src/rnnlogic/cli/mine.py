@@ -20,6 +20,7 @@ from rnnlogic.cli.options import (
     Reading,
     Running,
     ThreadsOption,
+    given,
     grouped,
     load_named,
     print_cut,
@@ -28,8 +29,6 @@ from rnnlogic.cli.options import (
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rnnlogic.config import Config
 
 SHOWN = 10  # best rules to print
@@ -44,7 +43,7 @@ class Search:
     max_length: Annotated[
         int | None, typer.Option(help="Longest body. Default: the setting max_length.", min=1, max=8)
     ] = None
-    top: Annotated[
+    most: Annotated[
         int | None, typer.Option(help="Rules to keep per relation. Default: the setting mine.keep.", min=1)
     ] = None
     smoothing: Annotated[
@@ -68,16 +67,19 @@ class Search:
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None
     threads: ThreadsOption = None
 
-    @property
-    def settings(self) -> dict[str, float | None]:
-        """What the options change among the settings of mining."""
-        return {
-            "keep": self.top,
+    def config(self) -> Config:
+        """The settings of a fit with the options that were given."""
+        from rnnlogic.config import Config, override
+
+        mining = {
+            "keep": self.most,
             "smoothing": self.smoothing,
             "facts_per_relation": self.facts,
             "fanout": self.fanout,
             "candidates": self.candidates,
         }
+        direct = {f"mine.{key}": value for key, value in mining.items()}
+        return override(Config(), given(direct | {"max_length": self.max_length, "seed": self.seed}))
 
 
 @grouped
@@ -108,8 +110,7 @@ def mine(
     budget = Budget.of_minutes(running.max_minutes, print_cut)
     dataset = load_named(name, reading, ids=ids)
     print_notes(dataset, err=True)
-    vocab, general = dataset.vocab, {"max_length": search.max_length, "seed": search.seed}
-    config = _settings(general, search.settings)
+    vocab, config = dataset.vocab, search.config()
     banned = Banned.from_text(search.ban or [], vocab, "--ban", search.only or [])
     with on_cluster(running.cluster), StageProgress() as progress:
         work = Work(search.threads, partial(progress, "mine"), budget.share(MINING))
@@ -136,11 +137,3 @@ def mine(
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
     print_table([*FIGURES, "rule"], [[*(row[name] for name in FIGURES), row["label"]] for row in best])
     echo(f"{len(rows):,} rules written to {output}")
-
-
-def _settings(general: Mapping[str, int | None], mining: Mapping[str, float | None]) -> Config:
-    """The settings of a fit with the options that were given."""
-    from rnnlogic.config import Config, changed
-
-    changes = {key: value for key, value in general.items() if value is not None}
-    return changed(Config(), changes | {"mine": {k: v for k, v in mining.items() if v is not None}})

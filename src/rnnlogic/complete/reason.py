@@ -16,7 +16,7 @@ from rnnlogic.explain.question import Question, comes_back
 from rnnlogic.explain.reasons import TRIED, first_reason
 from rnnlogic.explain.records import Records
 from rnnlogic.features.base import Query
-from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.features.chains.paths import Fact, Path, first_paths
 from rnnlogic.features.sources import terms_of
 from rnnlogic.predictors.base import AnswerScorer, Contributions
 from rnnlogic.rules.rule import CLOSE, Chain, ReadingOrder, Rule, mirrored, reading_order
@@ -86,7 +86,7 @@ class Reasons:
                     return rule, path
                 rule = mirrored(rule, number)
                 if path is not None and not isinstance(rule, Chain):
-                    return rule, paths(graph, fact[0], rule, fact[2], 1, fact).paths[0]
+                    return rule, first_paths(graph, fact[0], rule, fact[2], 1, fact)[0]
                 return rule, None if path is None else _reversed(path, number)
         return None, None
 
@@ -161,7 +161,7 @@ class Reasons:
             found = simple_path(self._graph, head, rule.body, tail)
             if found is not None:
                 return Path(found, rule.body)
-        every = paths(self._graph, head, rule, tail, 1).paths
+        every = first_paths(self._graph, head, rule, tail, 1)
         return next((path for path in every if comes_back(path) is None), None)
 
 

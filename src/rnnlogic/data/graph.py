@@ -174,7 +174,7 @@ class Graph:
         """All tails t with relation(head, t), ascending; a view."""
         a = self.arrays
         lo, hi = a.relation_rows[relation], a.relation_rows[relation + 1]
-        row = lo + np.searchsorted(a.row_head[lo:hi], head)
+        row = lo + a.row_head[lo:hi].searchsorted(head)
         if row == hi or a.row_head[row] != head:
             return a.tails[:0]
         return a.tails[a.row_edges[row] : a.row_edges[row + 1]]
@@ -186,8 +186,8 @@ class Graph:
         a = self.arrays
         low, high = a.relation_rows[relation], a.relation_rows[relation + 1]
         known = a.row_head[low:high]
-        rows = np.searchsorted(known, heads)
-        has_edges = np.searchsorted(known, heads, side="right") > rows
+        rows = known.searchsorted(heads)
+        has_edges = known.searchsorted(heads, side="right") > rows
         return a.row_edges[low + rows], a.row_edges[low + rows + has_edges]
 
     def spans(

@@ -13,7 +13,7 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.question import Question, Rank, all_scores, as_fact, facts_of, rank_of, without
 from rnnlogic.explain.reasons import shares
-from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.features.chains.paths import Fact, Path, first_paths
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Feature, Rule
@@ -117,7 +117,7 @@ class Case(NamedTuple):
         parts = self.scorer.contributions(graph, head, relation, tail)
         every = shares(graph, self.scorer.rules, parts, self.question, is_hidden=False)
         values = [(one.rule, one.value) for one in every]
-        return supports_by_rule(values, self.vocab, lambda rule: paths(graph, head, rule, tail, PATHS).paths)
+        return supports_by_rule(values, self.vocab, lambda rule: first_paths(graph, head, rule, tail, PATHS))
 
 
 def depends_on(
@@ -159,19 +159,40 @@ def _is_hopeless(start: _Standing, now: _Standing) -> bool:
 
 def _next(supports: Sequence[Support], standing: _Standing) -> list[Fact]:
     """Facts that together cost the lead by estimate, those that cost most first."""
-    found, removed = list[Fact](), set[Fact]()
-    every = sorted({fact for one in supports for path in one.paths for fact in path})
-    while len(standing.removed) + len(found) < MOST_FACTS:
-        before = sum(one.lost(removed) for one in supports)
+    found, every = list[Fact](), sorted({fact for one in supports for path in one.paths for fact in path})
+    with_fact = _paths_with(supports, every)
+    gone, is_left = np.zeros(len(with_fact), bool), np.ones(len(every), bool)
+    while is_left.any() and len(standing.removed) + len(found) < MOST_FACTS:
+        before = float(_lost(supports, gone[:, None])[0])
         if found and before > ENOUGH * standing.lead:
             break
-        left = [fact for fact in every if fact not in removed]
-        costs = [sum(one.lost({*removed, fact}) for one in supports) - before for fact in left]
-        if not costs or max(costs) <= 0:
+        left = np.flatnonzero(is_left)
+        costs = _lost(supports, gone[:, None] | with_fact[:, left]) - before
+        if costs.max() <= 0:
             break
-        best = left[int(np.argmax(costs))]
-        found.append(best)
-        removed.add(best)
+        best = int(left[np.argmax(costs)])
+        found.append(every[best])
+        is_left[best] = False
+        gone |= with_fact[:, best]
+    return found
+
+
+def _paths_with(supports: Sequence[Support], facts: Sequence[Fact]) -> NDArray[np.bool_]:
+    """Which of all paths [p], support by support, hold which facts [p, f]."""
+    place = {fact: i for i, fact in enumerate(facts)}
+    paths = [path for one in supports for path in one.paths]
+    found = np.zeros((len(paths), len(facts)), bool)
+    for row, path in zip(found, paths, strict=True):
+        row[[place[fact] for fact in path]] = True
+    return found
+
+
+def _lost(supports: Sequence[Support], gone: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """What all supports add no longer, by estimate, if these of their paths are gone [p, cases]."""
+    parts = np.split(gone, np.cumsum([len(one.paths) for one in supports])[:-1])
+    found = np.zeros(gone.shape[1])
+    for one, part in zip(supports, parts, strict=True):
+        found += one.value * part.sum(axis=0) / max(len(part), 1)
     return found
 
 

@@ -66,7 +66,7 @@ class RuleInfo:
 class Choice:
     """Which rules to list, and in which order."""
 
-    top: int | None = None  # of each relation; None: all
+    most: int | None = None  # of each relation; None: all
     sort: Sort = "use"
     min_confidence: float = 0.0
     min_support: int = 0
@@ -85,7 +85,7 @@ class Choice:
 
     def considers_all(self, rules: int) -> bool:
         """Whether all of so many rules are looked at; else only the most promising of each relation."""
-        return not self.needs_figures or self.top is None or rules <= MANY
+        return not self.needs_figures or self.most is None or rules <= MANY
 
 
 def list_rules(
@@ -100,9 +100,9 @@ def list_rules(
     use = rule_use(dataset, learned.predictor, relations, tick=partial(progress, "use")) if counted else None
     groups = [_promising(learned, relation, choice, use) for relation in relations]
     if not choice.considers_all(sum(map(len, groups))):
-        groups = [ids[: max(CONSIDERED, choice.top or 0)] for ids in groups]
+        groups = [ids[: max(CONSIDERED, choice.most or 0)] for ids in groups]
     if not choice.needs_figures:
-        groups = [ids[: choice.top] for ids in groups]
+        groups = [ids[: choice.most] for ids in groups]
     ids = np.concatenate([np.empty(0, np.int64), *groups])
     tick = partial(progress, "rule figures")
     figures = rule_figures(dataset.graph("train"), learned.rules[ids], tick=tick)
@@ -143,7 +143,7 @@ def _kept(figures: RuleFigures, places: Ids, choice: Choice) -> Ids:
         places = places[np.argsort(-getattr(figures, choice.sort)[places], kind="stable")]
     else:
         places = places[np.argsort(figures.support[places] == 0, kind="stable")]
-    return places[: choice.top]
+    return places[: choice.most]
 
 
 def _info(

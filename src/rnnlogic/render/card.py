@@ -146,7 +146,7 @@ def _rules(learned: Learned, dataset: Dataset) -> Section:
     ]
     relations = [relation for relation in asked if relation in known]
     shown = relations[:RELATIONS]
-    rows = tuple(_rule_row(rule, vocab) for rule in list_rules(learned, dataset, shown, Choice(top=RULES)))
+    rows = tuple(_rule_row(rule, vocab) for rule in list_rules(learned, dataset, shown, Choice(most=RULES)))
     headers = ("relation", "rule", "weight", "confidence", "lift", "known of predicted")
     says = (
         "The rules of each relation that decide most; confidence is the share of what a rule predicts that is"

@@ -7,8 +7,9 @@ can be counted layer by layer and listed without dead ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
@@ -67,17 +68,33 @@ def paths(
     that make its body true, which counts as one path. A condition needs no facts: its only path is the
     entities that it is about.
     """
+    count, found = _found(graph, head, rule, tail, limit, hidden)
+    return PathList(count(), found)
+
+
+def first_paths(
+    graph: Graph, head: int, rule: Rule, tail: int, limit: int, hidden: Fact | None = None
+) -> tuple[Path, ...]:
+    """The first of `paths`, without counting the others."""
+    return _found(graph, head, rule, tail, limit, hidden)[1]
+
+
+def _found(
+    graph: Graph, head: int, rule: Rule | Sequence[int], tail: int, limit: int | None, hidden: Fact | None
+) -> tuple[Callable[[], int], tuple[Path, ...]]:
+    """The first paths, and what counts them all."""
     if isinstance(rule, Constant):
-        return _facts_behind(graph, head, rule, tail, limit, hidden)
+        told = _facts_behind(graph, head, rule, tail, limit, hidden)
+        return lambda: told.total, told.paths
     if isinstance(rule, Condition):
         ends = (head, tail) if rule.compares else (tail if rule.at_head else head,)
         there = (Path(ends, ()),) if holds(graph, rule, head, tail) else ()
-        return PathList(len(there), there[:limit])
+        return lambda: len(there), there[:limit]
     body = _body_of(rule)
     layers = _walk_layers(graph, head, body, tail, hidden)
     is_simple = graph.path_kind == "simple"
-    found = (Path(entities, body) for entities in _walks(layers, is_simple))
-    return PathList(_count(layers, is_simple), tuple(islice(found, limit)))
+    walks = (Path(entities, body) for entities in _walks(layers, is_simple))
+    return partial(_count, layers, is_simple), tuple(islice(walks, limit))
 
 
 def _body_of(rule: Chain | Feature | Sequence[int]) -> tuple[int, ...]:
@@ -123,7 +140,8 @@ def _walk_layers(
     edges: dict[int, tuple[Entities, Entities]] = {}
     for i in [*range(meeting - 1, -1, -1), *range(meeting, len(body))]:
         sources, targets = _edges_from(graph, reached[i], body[i], hidden)
-        kept = np.isin(targets, reached[i + 1])
+        places = np.searchsorted(reached[i + 1], targets)  # np.isin takes five times as long for few
+        kept = np.append(reached[i + 1], -1)[places] == targets
         edges[i] = sources[kept], targets[kept]
         if i < meeting:
             reached[i] = np.unique(sources[kept])
