@@ -48,7 +48,7 @@ ORDER = [
 CONFIG = re.compile(r"(config|predictors\.table|(?!base\.)[\w.]+\.settings)(\.\w+)?")
 TORCH = (
     *("generator/", "predictors/", "fit/"),
-    *("embeddings/rotate_torch.py", "embeddings/pykeen_scorer.py"),
+    *("embeddings/complex_training.py", "embeddings/pykeen_scorer.py"),
 )
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
 

@@ -108,10 +108,3 @@ def test_adam(width, number, seed):
         results.append(copies)
     for ours, expected in zip(*results, strict=True):
         np.testing.assert_allclose(ours, expected, rtol=2e-5, atol=2e-6)
-
-
-def test_adagrad():
-    rng = np.random.default_rng(3)
-    values, square, gradient = rng.normal(size=(3, 50)).astype(np.float32)
-    gradient[:3] = 0
-    assert_same("adagrad", values, square**2, gradient, 0.1)

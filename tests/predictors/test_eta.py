@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rnnlogic.embeddings.together import Together
+from rnnlogic.embeddings.base import Together
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.paths.predictor import PathRuleScorer

@@ -24,7 +24,6 @@ FAR = np.float32(1e6)  # distance of an entity that is left out: no loss, no slo
 LOG2_E, LN_2 = np.float32(np.log2(np.e)), np.float32(np.log(2))
 MOMENTUM, SCALE_MEMORY, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)  # of Adam
 LOG_MOMENTUM, LOG_SCALE_MEMORY = np.log(0.9), np.log(0.999)
-ADAGRAD_EPSILON = np.float32(1e-10)
 
 
 class Table(NamedTuple):
@@ -304,12 +303,3 @@ def adam_rows(
             first[d] = MOMENTUM * first[d] + (ONE - MOMENTUM) * g
             second[d] = SCALE_MEMORY * second[d] + (ONE - SCALE_MEMORY) * g * g
             value[d] -= step * first[d] / (np.sqrt(second[d]) * scale + EPSILON)
-
-
-@vectorised
-def adagrad(values: Floats, square: Floats, gradient: Floats, rate: float) -> None:
-    """A step of Adagrad on values [n]; square [n] holds the sums of squared gradients."""
-    step = np.float32(rate)
-    for i in range(len(values)):
-        square[i] += gradient[i] * gradient[i]
-        values[i] -= step * gradient[i] / (np.sqrt(square[i]) + ADAGRAD_EPSILON)

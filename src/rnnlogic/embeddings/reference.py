@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from rnnlogic.embeddings.kernels import (
-    ADAGRAD_EPSILON,
     EPSILON,
     FAR,
     MOMENTUM,
@@ -150,12 +149,6 @@ def adam_rows(
         unbiased = mean[row] / (1 - float(MOMENTUM) ** updates[row])
         scale = np.sqrt(square[row] / (1 - float(SCALE_MEMORY) ** updates[row]))
         values[row] -= rate * unbiased / (scale + EPSILON)
-
-
-def adagrad(values: Floats, square: Floats, gradient: Floats, rate: float) -> None:
-    """A step of Adagrad on values [n]; square [n] holds the sums of squared gradients."""
-    square += gradient**2
-    values -= rate * gradient / (np.sqrt(square) + ADAGRAD_EPSILON)
 
 
 def _complex(vector: Floats) -> Complex:

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.base.budget import UNLIMITED, Budget, check_time, growing
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
-from rnnlogic.embeddings.base import Embedding
-from rnnlogic.embeddings.together import Together
+from rnnlogic.embeddings.base import Embedding, Together
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
