@@ -1,6 +1,6 @@
 """Compact models of finished runs: how few rules keep how much accuracy, and how readable the reasons become.
 
-    python -m experiments.compact RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative]
+    python -m experiments.compact RUN [RUN ...] [--caps 10 50 100 200]
         [--set KEY=VALUE ...] [--json FILE]
 
 The full model of each run is compacted once. Rows: the full model; for every cap the largest model with at
@@ -101,12 +101,12 @@ def row(level: str, predictor: Predictor, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def study(folder: Path, caps: list[int], signs: str, changes: list[str]) -> dict[str, Any]:
+def study(folder: Path, caps: list[int], changes: list[str]) -> dict[str, Any]:
     """The table of one run."""
     run = Run.open(folder)
     dataset, config = run.dataset(), run.config()
     full = full_model(run, embedding_of(run))
-    wanted = {"signs": signs, "rules": None, "enabled": True}
+    wanted = {"rules": None, "enabled": True}
     config = override(changed(config, {"compact": wanted}), changes)
     teacher, threads, started = teacher_of(full, dataset, config), default_threads(), time.perf_counter()
     used = time.process_time()
@@ -134,7 +134,6 @@ def study(folder: Path, caps: list[int], signs: str, changes: list[str]) -> dict
     return {
         "dataset": dataset.name,
         "seed": config.seed,
-        "signs": signs,
         "tolerance": config.compact.tolerance,
         "minutes": minutes,
         "processor_minutes": processor,
@@ -174,14 +173,13 @@ def main() -> None:
     )
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--caps", nargs="*", type=int, default=list(CAPS), help="rules per direction")
-    parser.add_argument("--signs", choices=["any", "nonnegative"], default="any")
     parser.add_argument("--set", nargs="*", default=[], help="other settings, compact.keep=0.5")
     parser.add_argument("--json", type=Path, help="also write all tables to this file")
     args = parser.parse_args()
     tables = []
     for folder in args.runs:
-        found = study(folder, args.caps, args.signs, args.set)
-        write_report(folder, "compact" if args.signs == "any" else f"compact-{args.signs}", found)
+        found = study(folder, args.caps, args.set)
+        write_report(folder, "compact", found)
         print(table(found), flush=True)
         tables.append(found)
     if args.json:

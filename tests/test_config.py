@@ -122,7 +122,6 @@ def test_what_the_table_says():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("em.generate", "em.search"),
         ("plus.rules", "plus.keep"),
         ("plus.answer_weights", "plus.etas"),
         ("paths.answer_weight", "paths.eta"),

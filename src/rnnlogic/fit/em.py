@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from rnnlogic.base.budget import Work
@@ -23,7 +22,7 @@ from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.features.table import Candidates
 from rnnlogic.fit.given import Edits
 from rnnlogic.fit.settings import EMSettings
-from rnnlogic.generator.network import RankedRules, RuleGenerator, SampledRules
+from rnnlogic.generator.network import RankedRules, RuleGenerator
 from rnnlogic.generator.train import Schedule, fit_generator
 from rnnlogic.predictors.base import predictor_class
 from rnnlogic.predictors.loglinear.fit import Lesson, Solved, Weights, gathered, solve_relations
@@ -71,7 +70,7 @@ def em_round(
     """
     seed, budget = config.seed * 1000 + state.round + 1, work.budget
     wanted = numbers_of_rules(graph, config.em.rules, config.generator.rules_per_mined, mined)
-    rules, log_prior = generate(state.generator, wanted, config, seed, work.threads or 1, edits)
+    rules, log_prior = generate(state.generator, wanted, work.threads or 1, edits)
     budget.check()
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     # A round only asks which rules are worth having, so signs are free as in the paper
@@ -106,21 +105,10 @@ def numbers_of_rules(graph: Graph, number: int, per_mined: float | None, mined: 
 
 
 def generate(
-    generator: RuleGenerator,
-    wanted: Numbers,
-    config: Config,
-    seed: int,
-    threads: int = 1,
-    edits: Edits | None = None,
+    generator: RuleGenerator, wanted: Numbers, threads: int = 1, edits: Edits | None = None
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """So many rules of each relation [2R], by beam search or sampling, the pinned ones, log-probabilities."""
-    banned = None if edits is None else edits.banned
-    found: RankedRules | SampledRules
-    if config.em.search == "beam":
-        found = most_probable(generator, wanted, threads, banned)
-    else:
-        relations, random = np.flatnonzero(wanted), torch.Generator().manual_seed(seed)
-        found = generator.sample(relations, config.em.rules, random, banned)
+    """The most probable rules of each relation [2R], the pinned ones, and log-probabilities."""
+    found = most_probable(generator, wanted, threads, None if edits is None else edits.banned)
     if edits is None:
         return found.rules, found.log_prob
     return edits.with_pinned(found.rules, found.log_prob, generator.log_probs)
@@ -159,12 +147,11 @@ class Selection:
     def __call__(self, examples: Candidates, weights: Weights) -> NDArray[np.float64]:
         """How often each rule of the relation was selected, or its reward."""
         em, prior = self.settings, self.log_prior[examples.ids]
-        rng = np.random.default_rng([self.seed, examples.relation, 1])
-        draws = rng.random(examples.num_queries * em.selected)
         if em.optimizer == "reinforce":
+            rng = np.random.default_rng([self.seed, examples.relation, 1])
+            draws = rng.random(examples.num_queries * em.selected)
             return reward_samples(examples.examples, weights, prior, em.selected, draws)
-        uniform = draws if em.assignment == "sample" else draws[:0]
-        return select_rules(examples.examples, weights, em.prior_weight * prior, em.selected, uniform)
+        return select_rules(examples.examples, weights, em.prior_weight * prior, em.selected)
 
 
 def _replayed(

@@ -97,8 +97,7 @@ def _tried(shared: _Shared, unit: Unit) -> NDArray[np.float64]:
     if unit.block is not None:
         problem = problem_of(job, unit.block)[0]
         for psi, settings in zip(learned, shared.options, strict=True):
-            rng = np.random.default_rng([job.seed, problem.relation])
-            psi[problem.ids] = weights_of(problem, settings, rng, job.values.rules)[0]
+            psi[problem.ids] = weights_of(problem, settings, job.values.rules)[0]
     return _ranked(shared, unit.asked, learned)
 
 

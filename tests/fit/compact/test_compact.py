@@ -167,18 +167,6 @@ def test_path_scores_and_the_embeddings_own_say_count(eta):
 
 
 @SEEDS
-def test_nonnegative_means_no_negative_weight(seed):
-    full, dataset, config = full_model(seed)
-    teacher = with_settings(teacher_of(full, dataset, config), signs="nonnegative")
-    for path in compact_paths(teacher, 1):
-        assert all((model.weights >= 0).all() for model in path.models)
-    found = compacted(teacher, 1)
-    assert (found.weights >= 0).all()
-    assert (found.weights > 0).any()
-    assert (full.weights < 0).any()
-
-
-@SEEDS
 def test_compact_models_keep_the_signs_of_lift(seed):
     full, dataset, config = full_model(seed)
     lift = np.random.default_rng([seed, 3]).choice([0.1, 1.0, 9.0, np.nan], len(full.rules))

@@ -107,22 +107,22 @@ def test_own_fact_is_hidden_and_other_answers_are_left_out(rules):
 def test_the_penalised_minimum_is_reached(family, rules):
     settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count")
     problem = problem_of(family, rules)
-    weights, _ = fit_weights(problem, settings, np.random.default_rng(0))
+    weights, _ = fit_weights(problem, settings)
     _, gradient = loss_and_gradient(problem.examples, problem.multiplicity, weights)
     np.testing.assert_allclose(gradient + 2.0 * weights, 0, atol=0.02)
 
 
 def test_no_weight_is_beyond_the_limit(family, rules):
     settings = LogLinearSettings(weight_decay=0.1, weight_limit=0.2, feature="count")
-    weights, _ = fit_weights(problem_of(family, rules), settings, np.random.default_rng(0))
+    weights, _ = fit_weights(problem_of(family, rules), settings)
     assert weights.tolist() == [0.2, -0.2, 0.0]
 
 
 def test_every_start_leads_to_the_same_minimum(family, rules):
     problem, found = problem_of(family, rules), []
-    for initial in ("zero", "expectation", "random"):
+    for initial in ("zero", "expectation"):
         settings = LogLinearSettings(weight_decay=2.0, steps=400, feature="count", initial=initial)
-        found.append(fit_weights(problem, settings, np.random.default_rng(0))[0])
+        found.append(fit_weights(problem, settings)[0])
     np.testing.assert_allclose(found[1], found[0], atol=0.01)
     np.testing.assert_allclose(found[2], found[0], atol=0.01)
 
@@ -130,7 +130,7 @@ def test_every_start_leads_to_the_same_minimum(family, rules):
 def test_expectation_is_the_mean_margin(family, rules):
     problem = problem_of(family, rules)
     settings = LogLinearSettings(initial="expectation", feature="count")
-    start = initial_weights(problem, settings, np.random.default_rng(0))
+    start = initial_weights(problem, settings)
     # 15 queries have 2 candidates, 5 have 3: rule 0 reaches the answer (or a neighbour), rule 1 the parent.
     assert start[0] == pytest.approx((15 * (1 - 1 / 2) + 5 * (1 - 2 / 3)) / 20)
     assert start[1] == pytest.approx(-(15 / 2 + 5 / 3) / 20)

@@ -68,9 +68,8 @@ def test_answers_reached(problem, by_value):
 def test_selection_and_reward(problem, psi, prior, number, seed):
     prior = prior + 1e-3 * np.sqrt(np.arange(NUM_RULES))  # rounding decides between rules that tie but for it
     draws = np.random.default_rng(seed).random(problem.num_queries * number)
-    for uniform in (draws, draws[:0]):
-        args = (problem.examples, psi, prior, number, uniform)
-        np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
+    args = (problem.examples, psi, prior, number)
+    np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
     args = (problem.examples, psi, prior, number, draws)
     np.testing.assert_allclose(kernels.reward_samples(*args), reference.reward_samples(*args), atol=1e-9)
 
@@ -78,7 +77,7 @@ def test_selection_and_reward(problem, psi, prior, number, seed):
 @many
 @given(problem=problems(), number=numbers)
 def test_the_first_of_equal_rules_are_selected(problem, number):
-    args = (problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number, np.empty(0))
+    args = (problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number)
     np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
 
 

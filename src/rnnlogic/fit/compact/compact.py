@@ -21,7 +21,7 @@ from rnnlogic.fit.compact.named import named_rules, naming
 from rnnlogic.fit.compact.questions import imitation, questions, without_twins
 from rnnlogic.fit.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 from rnnlogic.fit.compact.validation import judged
-from rnnlogic.predictors.loglinear.signs import Signs, clipped
+from rnnlogic.predictors.loglinear.signs import clipped
 from rnnlogic.statistics.statistics import rule_statistics
 
 FEATURES = 0.5  # what counts as the confidence of features
@@ -37,13 +37,6 @@ def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
     confidence = np.where(teacher.rules.are_features[ids], FEATURES, teacher.confidence[ids])
     cost: Floats = 0.1 / (confidence + 0.05) * (1 + teacher.settings.length_cost * longer)
     return cost
-
-
-def signs_for(teacher: Teacher, ids: Ids) -> Signs:
-    """The signs of the weights of some rules."""
-    if teacher.settings.signs == "nonnegative":
-        return np.ones(len(ids), np.int8)
-    return teacher.signs[ids]
 
 
 def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]:
@@ -89,7 +82,7 @@ def unlike_others(
 
 def only_pinned(teacher: Teacher, ids: Ids) -> list[Model]:
     """The path of a relation without training facts: nothing but pinned rules, with the weights they have."""
-    weights = clipped(teacher.weights[ids], signs_for(teacher, ids))
+    weights = clipped(teacher.weights[ids], teacher.signs[ids])
     return [Model(ids, weights, 0.0)] if len(ids) else []
 
 
@@ -97,7 +90,7 @@ def unchanged(teacher: Teacher, ids: Ids) -> list[Model]:
     """The rules that may be kept, with the full model's weights: where they are few, a path starts there."""
     weights = teacher.weights[ids]
     is_too_many = len(ids) > teacher.settings.first
-    is_against = bool((weights * signs_for(teacher, ids) < 0).any())
+    is_against = bool((weights * teacher.signs[ids] < 0).any())
     return [] if is_too_many or is_against or not len(ids) else [Model(ids, weights, 0.0)]
 
 
@@ -120,7 +113,7 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
     pinned = np.flatnonzero(is_pinned)
     penalty = settings.refit_sparsity * np.where(is_pinned, 0.0, rule_costs(teacher, ids))
-    fit = Fit(settings.weight_decay, settings.steps, pinned, penalty, signs_for(teacher, ids))
+    fit = Fit(settings.weight_decay, settings.steps, pinned, penalty, teacher.signs[ids])
     weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
     allowed = is_new & ((teacher.support[ids] > 0) | teacher.rules.are_features[ids])
     first = np.flatnonzero(weights)
@@ -194,7 +187,7 @@ def chosen(teacher: Teacher, paths: list[Path]) -> Compact:
     """
     settings, size = teacher.settings, len(teacher.rules)
     levels = frontier(paths, settings.rules)
-    if settings.rules is None and settings.signs == "any":
+    if settings.rules is None:
         levels = [full_level(paths, size), *levels]
     level = chosen_level(levels, settings.tolerance)
     kept = model_at(paths, level, size) if level.chosen else (np.arange(size), teacher.weights)

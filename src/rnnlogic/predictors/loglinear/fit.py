@@ -191,9 +191,8 @@ def _solve(job: Job, block: Queries) -> Solved:
     """Fit psi of the rules of one relation on its training queries [n, 4]: head, relation, tail, hidden."""
     settings, relation = job.settings, int(block[0, 1])
     problem, found = problem_of(job, block)
-    rng = np.random.default_rng([job.seed, relation, 3])
     lift = lifts_of(problem, job.values.rules.are_features[problem.ids])
-    weights, loss = weights_of(problem, settings, rng, job.values.rules, lift)
+    weights, loss = weights_of(problem, settings, job.values.rules, lift)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra, lift)
 
@@ -306,11 +305,7 @@ def _held(found: Candidates, multiplicity: NDArray[np.float32], column: NDArray[
 
 
 def weights_of(
-    found: Candidates,
-    settings: LogLinearSettings,
-    rng: np.random.Generator,
-    rules: RuleSet,
-    lift: Lifts | None = None,
+    found: Candidates, settings: LogLinearSettings, rules: RuleSet, lift: Lifts | None = None
 ) -> tuple[Weights, float]:
     """psi and the mean loss, with answers discounted as the settings want it.
 
@@ -320,12 +315,12 @@ def weights_of(
     signs = signs_of(lifts_of(found, is_named) if lift is None else lift, settings.sign_lift)
     found = discounted(found, settings.answer_discount, is_named)
     scale = decay_scale(rules, found.ids, settings)
-    weights, loss = fit_weights(scaled(found, scale), settings, rng, signs)
+    weights, loss = fit_weights(scaled(found, scale), settings, signs)
     return scale * weights, loss
 
 
 def fit_weights(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, signs: Signs | None = None
+    found: Candidates, settings: LogLinearSettings, signs: Signs | None = None
 ) -> tuple[Weights, float]:
     """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by L-BFGS; returns psi and the mean loss.
 
@@ -333,7 +328,7 @@ def fit_weights(
     """
     from scipy.optimize import Bounds, minimize  # half a second, which answers need not wait for
 
-    start = initial_weights(found, settings, rng)
+    start = initial_weights(found, settings)
     limits = {"maxfun": settings.steps, "maxiter": settings.steps}
     bounds = None
     if settings.weight_limit is not None or (signs is not None and signs.any()):
@@ -360,14 +355,11 @@ def discounted(found: Candidates, factor: float, is_named: NDArray[np.bool_]) ->
     return replace(found, value=np.where(of_answer, np.float32(factor) * found.value, found.value))
 
 
-def initial_weights(found: Candidates, settings: LogLinearSettings, rng: np.random.Generator) -> Weights:
-    """Start values of psi: zero, small random numbers, or the paper's mean margin of the rule."""
+def initial_weights(found: Candidates, settings: LogLinearSettings) -> Weights:
+    """Start values of psi: zero, or the paper's mean margin of the rule."""
     num_rules = len(found.ids)
-    if settings.initial == "zero":
-        return np.zeros(num_rules)
-    if settings.initial == "random":
-        return rng.normal(scale=0.01, size=num_rules)
     total = np.zeros(num_rules)
-    for q in range(found.num_queries):
-        total += rule_margins(found.examples, q, num_rules)[1]
+    if settings.initial == "expectation":
+        for q in range(found.num_queries):
+            total += rule_margins(found.examples, q, num_rules)[1]
     return total / max(found.num_queries, 1)

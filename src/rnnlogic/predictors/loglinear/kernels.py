@@ -148,12 +148,10 @@ def select_rules(
     weights: NDArray[np.float64],
     log_prior: NDArray[np.float64],
     number: int,
-    uniform: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """How many queries select each rule in the E-step, by H(rule) = weight * margin + log prior.
+    """How many queries select each rule in the E-step: the `number` rules with the highest H.
 
-    Without `uniform` (length 0) the `number` rules with the highest H are taken (hard assignment); else
-    `number` draws from softmax(H), by uniform [queries * number] random numbers in 0..1.
+    H(rule) = weight * margin + log prior.
     """
     chosen = np.zeros(len(weights))
     for q in range(len(examples.query_ptr) - 1):
@@ -161,14 +159,8 @@ def select_rules(
         if not is_reached:
             continue
         h = weights * margin + log_prior
-        if len(uniform) == 0:
-            order = np.argsort(-h, kind="mergesort")
-            for k in order[:number]:
-                chosen[k] += 1
-        else:
-            cumulative = np.cumsum(np.exp(h - h.max()))
-            for draw in uniform[q * number : (q + 1) * number]:
-                chosen[min(np.searchsorted(cumulative, draw * cumulative[-1], side="right"), len(h) - 1)] += 1
+        for k in np.argsort(-h, kind="mergesort")[:number]:
+            chosen[k] += 1
     return chosen
 
 

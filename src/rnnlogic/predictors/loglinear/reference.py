@@ -103,25 +103,15 @@ def rule_margins(examples: Examples, q: int, num_rules: int) -> tuple[bool, Floa
     return bool(is_answer.any()), margin + table[is_answer].sum(axis=0)
 
 
-def select_rules(
-    examples: Examples,
-    weights: Floats,
-    log_prior: Floats,
-    number: int,
-    uniform: Floats,
-) -> Floats:
-    """How many queries select each rule in the E-step, by H(rule) = weight * margin + log prior."""
+def select_rules(examples: Examples, weights: Floats, log_prior: Floats, number: int) -> Floats:
+    """How many queries select each rule in the E-step: those with the highest weight * margin + log prior."""
     chosen = np.zeros(len(weights))
     for q in range(len(examples.query_ptr) - 1):
         is_reached, margin = rule_margins(examples, q, len(weights))
         if not is_reached:
             continue
         h = weights * margin + log_prior
-        if len(uniform) == 0:
-            chosen[np.argsort(-h, kind="stable")[:number]] += 1
-        else:
-            for draw in uniform[q * number : (q + 1) * number]:
-                chosen[_drawn(np.exp(h - h.max()), draw)] += 1
+        chosen[np.argsort(-h, kind="stable")[:number]] += 1
     return chosen
 
 

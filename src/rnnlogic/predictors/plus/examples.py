@@ -13,7 +13,7 @@ from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.table import Candidates, sums_by_candidate
 from rnnlogic.mining.links import hidden_of
@@ -32,7 +32,7 @@ class Batch:
     candidates: Candidates  # rule: 16 bits where they suffice
     offset: NDArray[np.float32]  # [c] log of how many entities a candidate stands for
     target: NDArray[np.float32]  # [c] sums to 1 over the candidates of a query
-    linear: NDArray[np.float32]  # [c] score by RNNLogic; zeros if psi is trained or has no part
+    linear: NDArray[np.float32]  # [c] score by RNNLogic; zeros if it has no part
 
     @property
     def num_queries(self) -> int:
@@ -58,6 +58,7 @@ class Examples:
     settings: PlusSettings
     seed: int
     valid: Triples  # tell how often links between the ends of facts are hidden
+    unreached: bool = False  # whether entities that no rule reaches take part, as one candidate
 
     def batches(self, threads: int, tick: Tick = no_tick, budget: Budget = UNLIMITED) -> list[Batch]:
         """Batches of all relations that have rules; the same for any number of threads.
@@ -128,17 +129,15 @@ class Examples:
     def _choose(
         self, first: int, label: NDArray[np.int8], sums: NDArray[np.float64], rng: np.random.Generator
     ) -> _Chosen:
-        """Answers, the strongest wrong candidates, others at random, and the unreached if so wanted."""
+        """The answer, the strongest wrong candidates, others at random, and perhaps the unreached."""
         answer, wrong = np.flatnonzero(label == ANSWER), np.flatnonzero(label == WRONG)
-        if self.settings.loss == "multi":
-            answer = np.append(answer, np.flatnonzero(label == LEFT_OUT)[: self.settings.strongest])
         strongest, drawn = _split(wrong, sums[wrong], self.settings.strongest, self.settings.random, rng)
         others = len(wrong) - len(strongest)
         candidate = first + np.concatenate([answer, strongest, drawn])
         offset, target = np.zeros(len(candidate), np.float32), np.zeros(len(candidate), np.float32)
         offset[len(candidate) - len(drawn) :] = np.log(others / len(drawn)) if len(drawn) else 0
         target[: len(answer)] = 1
-        if self.settings.unreached:
+        if self.unreached:
             unreached = max(1, self.graph.num_entities - len(label))
             candidate = np.append(candidate, -1)
             offset = np.append(offset, np.float32(np.log(unreached)))

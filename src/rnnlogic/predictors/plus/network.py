@@ -99,7 +99,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         settings: PlusSettings,
         seed: int,
     ) -> None:
-        """`num_relations` counts inverses too. At first scores are 0, or the sum of psi if it is trained."""
+        """`num_relations` counts inverses too. At first scores are 0."""
         super().__init__()
         with torch.random.fork_rng(devices=[]):  # the state of others stays as it is
             torch.manual_seed(seed)
@@ -121,18 +121,13 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         self.by_relation = nn.Linear(dim, hidden)
         self.layer = nn.Parameter(torch.randn(scalers, features, hidden) / (scalers * features) ** 0.5)
         self.output = nn.Parameter(torch.zeros(hidden))
-        used = psi if settings.linear != "none" else np.zeros(len(rules))
-        self.psi = nn.ParameterDict({str(r): self._psi(used[ids]) for r, ids in self.ids.items()})
+        self.psi = (psi if settings.linear != "none" else np.zeros(len(rules))).astype(np.float32)
         if settings.rule_vectors == "lstm":
             self.encoder = BodyEncoder(num_relations, dim, bool(rules.are_features.any()))
             self.bodies = {r: padded_bodies(rules, ids, num_relations) for r, ids in self.ids.items()}
         else:
             vectors = {str(r): nn.Parameter(torch.randn(len(ids), dim)) for r, ids in self.ids.items()}
             self.vectors = nn.ParameterDict(vectors)
-
-    def _psi(self, values: NDArray[np.float64]) -> nn.Parameter:
-        tensor = torch.tensor(values, dtype=torch.float32)
-        return nn.Parameter(tensor, requires_grad=self.settings.linear == "trained")
 
     def rule_vectors(self, relation: int) -> Tensor:
         """Vectors [k, D] of the rules of a relation."""
@@ -153,20 +148,14 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         hidden = torch.einsum("cs,csh->ch", scale.to(by_scale.dtype), by_scale)
         hidden = torch.relu(hidden + self.by_relation(self.relation.weight[relation]))
         scores: Tensor = hidden @ self.output
-        if self.settings.linear == "trained":
-            scores = scores + sum_of_rules(self.psi[str(relation)][:, None], candidates)[:, 0]
         return scores
 
     def parameters_of(self, relation: int) -> list[Tensor]:
         """The parameters that scores of this relation depend on and that are trained."""
         own = str(relation)
-        tables = [getattr(self, name, None) for name in ("psi", "vectors")]
-        rows = [table[own] for table in tables if table is not None and own in table]
-        return [p for p in [*self._shared(), *rows] if p.requires_grad]
-
-    def _shared(self) -> list[Tensor]:
-        tables = ("psi.", "vectors.")
-        return [p for name, p in self.named_parameters() if not name.startswith(tables)]
+        shared = [p for name, p in self.named_parameters() if not name.startswith("vectors.")]
+        is_known = self.settings.rule_vectors != "lstm" and own in self.vectors
+        return [*shared, self.vectors[own]] if is_known else shared
 
     def as_arrays(self, eta: NDArray[np.float64]) -> PlusParameters:
         """What was learned, free of torch; with eta [2R]."""
@@ -175,16 +164,15 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
 
     def _as_arrays(self, eta: NDArray[np.float64]) -> PlusParameters:
         size = len(self.rules)
-        vectors, psi = np.zeros((size, self.settings.dim), np.float32), np.zeros(size, np.float32)
+        vectors = np.zeros((size, self.settings.dim), np.float32)
         for relation, ids in self.ids.items():
             vectors[ids] = self.rule_vectors(relation).numpy()
-            psi[ids] = self.psi[str(relation)].numpy()
         is_lstm = self.settings.rule_vectors == "lstm"
         encoder = {k: v.numpy().copy() for k, v in self.encoder.state_dict().items()} if is_lstm else {}
         return PlusParameters(
             self.settings.aggregator,
             vectors,
-            psi,
+            self.psi,
             self.by_relation(self.relation.weight).numpy(),
             self.layer.numpy().copy(),
             self.output.numpy().copy(),

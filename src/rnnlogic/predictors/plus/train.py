@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp, check_time
-from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Arrays, Tick
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
@@ -84,14 +83,9 @@ class Training:
     def examples(self) -> Examples:
         """The training queries."""
         task, settings = self.task, self.task.config.plus
-        if self.values.scores_paths and settings.linear == "trained":
-            raise RNNLogicError(
-                "plus.linear=trained does not go with path scores: take fixed, or plus.path_scores=false"
-            )
-        unreached = task.config.has_embedding if settings.unreached is None else settings.unreached
-        settings = settings.model_copy(update={"unreached": unreached})
         graph, valid = task.dataset.graph("train"), task.dataset.valid
-        return Examples(graph, self.psi, self.values, settings, task.config.seed, valid)
+        seed, unreached = task.config.seed, task.config.has_embedding
+        return Examples(graph, self.psi, self.values, settings, seed, valid, unreached)
 
     def epochs(self, batches: Sequence[Batch], tick: Tick, budget: Budget) -> PlusParameters:
         """Epochs until validation gets no better; epoch 0 is RNNLogic itself if psi takes part."""
