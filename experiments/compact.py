@@ -27,9 +27,8 @@ from rnnlogic.config import changed, override
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.compact.compact import Compact, chosen, compact_paths
-from rnnlogic.fit.compact.levels import level_at, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
+from rnnlogic.fit.compact.compact import Compact, chosen, compact_paths, teacher_of
+from rnnlogic.fit.compact.validation import level_at, model_at
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
 from rnnlogic.runs.folder import Run

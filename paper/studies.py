@@ -16,10 +16,9 @@ from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.explain.explain import Basis, Contribution, Explanation, explain_on, labelled_facts
 from rnnlogic.explain.ideas import Question
-from rnnlogic.fit.compact.compact import compact_paths, compacted
-from rnnlogic.fit.compact.levels import level_at, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
-from rnnlogic.fit.generators import new_generator, with_parameters
+from rnnlogic.fit.compact.compact import compact_paths, compacted, teacher_of
+from rnnlogic.fit.compact.validation import level_at, model_at
+from rnnlogic.fit.em import new_generator, with_parameters
 from rnnlogic.fit.result import Learned, unpack_learned
 from rnnlogic.fit.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head

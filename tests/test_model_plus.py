@@ -8,10 +8,9 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed, default_config
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.base import RuleValues, Task
+from rnnlogic.predictors.plus.network import encode_rules
 from rnnlogic.predictors.plus.train import Training
-from rnnlogic.predictors.plus.unseen import encode_rules
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.helpers.embeddings import random_embedding

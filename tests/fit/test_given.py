@@ -9,7 +9,7 @@ from rnnlogic.base.errors import RNNLogicError, RuleError
 from rnnlogic.config import Config, override
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.fit.given import GivenRules, edits_of
-from rnnlogic.fit.learn import learn
+from rnnlogic.fit.pipeline import learn
 from rnnlogic.fit.result import MemoryStore, unpack_rules
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task

@@ -6,7 +6,7 @@ import pytest
 from rnnlogic.config import Config, override
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.learn import learn
+from rnnlogic.fit.pipeline import learn
 from rnnlogic.fit.result import MemoryStore
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.parse import parse_rule

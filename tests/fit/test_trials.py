@@ -9,8 +9,8 @@ from rnnlogic.base.budget import Work
 from rnnlogic.config import override
 from rnnlogic.data.annotations import Annotations
 from rnnlogic.evaluation.evaluate import reciprocal_ranks
-from rnnlogic.fit.evidence import NO_RULES, evidence_rules
-from rnnlogic.fit.trials import Trials
+from rnnlogic.fit.choice import Trials
+from rnnlogic.fit.weights import NO_RULES, evidence_rules
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.mine import mine_rules

@@ -8,9 +8,8 @@ import pytest
 from rnnlogic.embeddings.base import Together
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
-from rnnlogic.predictors.paths.predictor import PathRuleScorer
+from rnnlogic.predictors.paths.predictor import PathRuleScorer, path_model
 from rnnlogic.predictors.paths.settings import PathSettings
-from rnnlogic.predictors.paths.values import path_model
 from tests.helpers.embeddings import random_complex, random_embedding
 from tests.helpers.family import family, given_rules
 

@@ -48,6 +48,7 @@ class ComplExMethod(Method):
     """Each row of a graph is a query with its answers; a batch holds some of them."""
 
     table = Table
+    settings: ComplExSettings
     shapes: ClassVar[Shapes] = {"entity": ("E", "2*dim"), "relation": ("2*R", "2*dim")}
 
     def __init__(self, graph: Graph, settings: ComplExSettings, device: str = "cpu") -> None:

@@ -41,35 +41,6 @@ class Table(NamedTuple):
 
 
 @vectorised
-def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> None:
-    """Columns 0..n-1 become the rows [n] of a table [E, 2D]."""
-    whole = len(rows) - len(rows) % 4
-    for i in range(0, whole, 4):
-        row0, row1 = table[rows[i]], table[rows[i + 1]]
-        row2, row3 = table[rows[i + 2]], table[rows[i + 3]]
-        for d in range(table.shape[1]):
-            line = columns[d]
-            line[i], line[i + 1], line[i + 2], line[i + 3] = row0[d], row1[d], row2[d], row3[d]
-    for i in range(whole, len(rows)):
-        for d in range(table.shape[1]):
-            columns[d, i] = table[rows[i], d]
-
-
-@vectorised
-def columns_to_rows(columns: Columns, rows: Floats) -> None:
-    """Rows [n, 2D] become columns 0..n-1."""
-    whole = len(rows) - len(rows) % 4
-    for i in range(0, whole, 4):
-        row0, row1, row2, row3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for d in range(rows.shape[1]):
-            line = columns[d]
-            row0[d], row1[d], row2[d], row3[d] = line[i], line[i + 1], line[i + 2], line[i + 3]
-    for i in range(whole, len(rows)):
-        for d in range(rows.shape[1]):
-            rows[i, d] = columns[d, i]
-
-
-@vectorised
 def turn_rows(
     entity: Floats,
     heads: NDArray[np.int32],

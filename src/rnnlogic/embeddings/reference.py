@@ -22,18 +22,6 @@ Complex = NDArray[np.complex128]
 softplus = partial(np.logaddexp, 0.0)
 
 
-def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> None:
-    """Columns 0..n-1 become the rows [n] of a table [E, 2D]."""
-    for i, row in enumerate(rows):
-        columns[:, i] = table[row]
-
-
-def columns_to_rows(columns: Columns, rows: Floats) -> None:
-    """Rows [n, 2D] become columns 0..n-1."""
-    for i in range(len(rows)):
-        rows[i] = columns[:, i]
-
-
 def turn_rows(
     entity: Floats,
     heads: NDArray[np.int32],

@@ -23,9 +23,7 @@ from rnnlogic.embeddings.kernels import (
     adam_rows,
     add_distances,
     add_gradients,
-    columns_to_rows,
     contrast,
-    gather_columns,
     leave_out_known,
     pair_distances,
     pair_gradients,
@@ -57,6 +55,7 @@ class RotatEMethod(Method):
     """Training queries (both directions of every fact) and the pieces of every step."""
 
     table = Table
+    settings: RotatESettings
     shapes: ClassVar[Shapes] = {"entity": ("E", "2*dim"), "phase": ("R", "dim")}
 
     def __init__(self, graph: Graph, settings: RotatESettings) -> None:
@@ -214,9 +213,9 @@ def piece_gradients(
     size, number = len(piece.heads), len(piece.negatives)
     turning = (piece.relations, piece.sign, cosine, sine)
     turn_rows(entity, piece.heads, *turning, space.turned)
-    gather_columns(space.turned, np.arange(size, dtype=np.int32), space.queries)
-    gather_columns(entity, piece.answers, space.answers)
-    gather_columns(entity, piece.negatives, space.others)
+    space.queries[:, :size] = space.turned.T
+    space.answers[:, :size] = entity[piece.answers].T
+    space.others[:, :number] = entity[piece.negatives].T
     near = pair_distances(space.queries, space.answers, size)
     space.distance.fill(0)
     add_distances(space.queries, space.others, number, space.distance)
@@ -231,10 +230,10 @@ def piece_gradients(
     add_gradients(
         space.queries, space.others, number, space.distance, space.query_gradient, space.other_gradient
     )
-    columns_to_rows(space.query_gradient, space.entity_gradients[:size])
+    space.entity_gradients[:size] = space.query_gradient[:, :size].T
     turn_gradients_back(space.turned, *turning, space.entity_gradients[:size], space.phase_gradients)
-    columns_to_rows(space.answers, space.entity_gradients[size : 2 * size])
-    columns_to_rows(space.other_gradient, space.entity_gradients[2 * size :])
+    space.entity_gradients[size : 2 * size] = space.answers[:, :size].T
+    space.entity_gradients[2 * size :] = space.other_gradient[:, :number].T
     return loss
 
 

@@ -59,7 +59,7 @@ class Method(ABC):
 
     table: ClassVar[Any]  # named tuple of the arrays of each parameter
     shapes: ClassVar[Shapes]  # of the values of each parameter
-    settings: Any  # the TrainingSettings of the model
+    settings: TrainingSettings
 
     @property
     @abstractmethod
@@ -85,7 +85,7 @@ class Method(ABC):
     @property
     def batch_size(self) -> int:
         """Queries per step."""
-        return int(min(self.settings.batch_size, self.num_queries))
+        return min(self.settings.batch_size, self.num_queries)
 
     @property
     def steps_per_epoch(self) -> int:
@@ -237,7 +237,7 @@ def _end_of_steps(training: Training, most_seconds: float) -> float:
 
 def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
     """The learning rate of a step: half a cosine from the rate of the settings to 0."""
-    return float(settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps)))
+    return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps))
 
 
 def _next_mark(step: int, steps: int, evaluations: int) -> int:

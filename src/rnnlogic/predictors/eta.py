@@ -20,7 +20,7 @@ from rnnlogic.embeddings.base import Embedding, Together
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import rank_answers
-from rnnlogic.predictors.pieces import PiecePredictor
+from rnnlogic.predictors.base import PiecePredictor
 
 FIRST_SAMPLE = 20  # validation facts that are asked first under a budget
 SCORES = 1 << 21  # scores of a piece of validation queries (16 MB; with more, memory is not reused)

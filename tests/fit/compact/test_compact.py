@@ -8,12 +8,11 @@ import pytest
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.compact.compact import chosen, compact_paths, compacted, pack_frontier
-from rnnlogic.fit.compact.levels import Level, chosen_level, level_at, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
+from rnnlogic.fit.compact.compact import chosen, compact_paths, compacted, pack_frontier, teacher_of
+from rnnlogic.fit.compact.validation import Level, chosen_level, level_at, model_at
 from rnnlogic.fit.result import Learned
+from rnnlogic.predictors.loglinear.fit import signs_of
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.loglinear.signs import signs_of
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet

@@ -11,6 +11,7 @@ from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.table import no_candidates
 from rnnlogic.features.transforms import transformed
+from rnnlogic.predictors.base import RuleValues
 from rnnlogic.predictors.loglinear.fit import (
     Lesson,
     discounted,
@@ -22,9 +23,7 @@ from rnnlogic.predictors.loglinear.fit import (
 )
 from rnnlogic.predictors.loglinear.kernels import loss_and_gradient
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.paths.model import PathModel
-from rnnlogic.predictors.paths.values import PathValues
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.paths.predictor import PathModel, PathValues
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries

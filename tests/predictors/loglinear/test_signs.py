@@ -8,10 +8,9 @@ import pytest
 from rnnlogic.base.budget import Work
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER
-from rnnlogic.predictors.loglinear.fit import Lesson, solve_relations
+from rnnlogic.predictors.base import RuleValues
+from rnnlogic.predictors.loglinear.fit import Lesson, lifts_of, signs_of, solve_relations
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.loglinear.signs import lifts_of, signs_of
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries

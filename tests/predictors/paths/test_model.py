@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnlogic.predictors.paths.model import PathModel
+from rnnlogic.predictors.paths.predictor import PathModel
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import path_score, random_embedding

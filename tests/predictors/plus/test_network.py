@@ -6,7 +6,7 @@ import torch
 
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork, padded_bodies
-from rnnlogic.predictors.plus.parameters import pack_plus, unpack_plus
+from rnnlogic.predictors.plus.predictor import pack_plus, unpack_plus
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet

@@ -8,11 +8,9 @@ from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.types import no_tick
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.predictors.base import Task, no_note
-from rnnlogic.predictors.plus.examples import Batch
+from rnnlogic.predictors.base import RuleValues, Task, no_note
 from rnnlogic.predictors.plus.network import PlusNetwork
-from rnnlogic.predictors.plus.train import Optimizer, Training, strongest, summed_loss, train
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.plus.train import Batch, Optimizer, Training, strongest, summed_loss, train
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.family import family, given_rules
 from tests.helpers.walks import candidates_of

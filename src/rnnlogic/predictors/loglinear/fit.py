@@ -1,4 +1,9 @@
-"""The weights psi of all rules: one small convex problem per head relation."""
+"""The weights psi of all rules: one small convex problem per head relation.
+
+Signs are honest: a rule that reaches answers more often than chance does never counts against an answer. Its
+lift is the number of answers it reaches over the number that as many random candidates of each query would
+reach. Rules of small lift may speak against an answer, those of a large one only for it; others do either.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +20,20 @@ from rnnlogic.base.budget import PLAIN_WORK, TimeIsUp, Work, check_time, passes
 from rnnlogic.base.executor import map_ordered, one_blas_thread
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.kernels import ANSWER
+from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.ops.kernels import held_results
 from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
-from rnnlogic.predictors.loglinear.decay import decay_scale, scaled
+from rnnlogic.predictors.base import RuleValues
 from rnnlogic.predictors.loglinear.kernels import (
+    answers_reached,
+    held_candidates,
     loss_and_gradient,
     merged,
     rule_margins,
-    sampled_candidates,
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.loglinear.signs import Lifts, Signs, lifts_of, limits_of, signs_of
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 
@@ -265,11 +269,33 @@ def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidat
         guess = _first_guess(part) if guess is None else guess
         is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
         luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
-        multiplicity = sampled_candidates(part.examples, guess, luck, most)
+        multiplicity = _multiplicity(part, guess, luck, most)
         if is_large:  # in few candidates, few are equal
             multiplicity = merged(part.examples, multiplicity)
         held.append(_held(part, multiplicity, np.arange(len(part.ids), dtype=np.int32)))
     return joined(held)
+
+
+def _multiplicity(
+    found: Candidates, guess: Weights, luck: NDArray[np.float64], most: int
+) -> NDArray[np.float32]:
+    """How many candidates each one [c] stands for when of each query at most `most` are held; 0: not held.
+
+    Nothing is held of queries whose answer is no candidate. The answer is, half of `most` that score highest
+    by guessed weights, and a sample of the others by luck [c], which is empty where no query has more.
+    """
+    is_answer = found.label == ANSWER
+    query = np.repeat(np.arange(found.num_queries), np.diff(found.query_ptr))
+    is_reached = np.bincount(query, is_answer, found.num_queries) > 0
+    is_open = (found.label == WRONG) & is_reached[query]
+    if len(luck):
+        candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
+        score: Weights = np.bincount(candidate, guess[found.rule] * found.value, len(found))
+        best = most // 2
+        many = held_candidates(found.query_ptr, score, is_open, luck, best, most - 1 - best)
+    else:
+        many = is_open.astype(np.float64)
+    return np.where(is_answer, 1.0, many).astype(np.float32)
 
 
 def _first_guess(found: Candidates) -> Weights:
@@ -363,3 +389,63 @@ def initial_weights(found: Candidates, settings: LogLinearSettings) -> Weights:
         for q in range(found.num_queries):
             total += rule_margins(found.examples, q, num_rules)[1]
     return total / max(found.num_queries, 1)
+
+
+Signs = NDArray[np.int8]  # [rules] 1: at least 0, -1: at most 0, 0: free
+Lifts = NDArray[np.float64]  # [rules] nan where nothing is known
+
+LIFT_CAUTION = 1.0  # answers more than a rule reaches, and as many more by chance: few cases say little
+
+
+def lifts_of(found: Candidates, is_feature: NDArray[np.bool_]) -> Lifts:
+    """The lift of each rule [k] in training examples; nan for rules that reach nothing.
+
+    What a rule reaches counts once, however many paths lead there; features count by their values, in
+    units of their mean.
+    """
+    right, chance, total = answers_reached(found.examples, found.multiplicity, is_feature)
+    is_known = total[0] > 0
+    is_known &= ~is_feature | (total[1] > 0)
+    unit = np.where(is_feature & is_known, total[1] / np.maximum(total[0], 1e-300), 1.0)
+    lift = (right + LIFT_CAUTION * unit) / (chance + LIFT_CAUTION * unit)
+    return np.where(is_known, lift, np.nan)
+
+
+def signs_of(lift: Lifts, margin: float | None) -> Signs:
+    """Which sign the weight of each rule must have; all are free where there is no margin."""
+    signs = np.zeros(len(lift), np.int8)
+    if margin is not None:
+        signs[lift <= 1 / margin] = -1  # comparisons with nan are false
+        signs[lift >= margin] = 1
+    return signs
+
+
+def clipped(weights: NDArray[np.float64], signs: Signs) -> NDArray[np.float64]:
+    """Weights, 0 where they have the wrong sign."""
+    return np.where(weights * signs < 0, 0.0, weights)
+
+
+def limits_of(signs: Signs, most: float | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the greatest weight [k] of each rule, with |weight| at most so much."""
+    limit = np.inf if most is None else most
+    return np.where(signs > 0, 0.0, -limit), np.where(signs < 0, 0.0, limit)
+
+
+def decay_scale(rules: RuleSet, ids: NDArray[np.int64], settings: LogLinearSettings) -> NDArray[np.float64]:
+    """What values of rules [ids] are multiplied with while weights are learned: then these cost less.
+
+    Features bear a share of the weight decay, and `itself`, which has to speak against all rules that
+    lead back to X, the square of that. A rule bears more with each step after the first.
+    """
+    share = 1 / np.sqrt(settings.evidence_decay)
+    longer = np.maximum(rules.lengths[ids] - 1, 0)
+    scale = np.where(rules.are_features[ids], share, settings.length_decay ** (-longer / 2))
+    scale[rules.are_feature("itself")[ids]] *= share
+    return scale
+
+
+def scaled(found: Candidates, scale: NDArray[np.float64]) -> Candidates:
+    """The examples with the values of each rule [k] multiplied."""
+    if (scale == 1).all():
+        return found
+    return replace(found, value=found.value * scale.astype(np.float32)[found.rule])
