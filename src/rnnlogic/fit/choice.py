@@ -23,10 +23,9 @@ from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
 from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import Ranks
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.table import Candidates
 from rnnlogic.mining.links import hidden_of
 from rnnlogic.predictors.base import Predictor, RuleValues, Task
-from rnnlogic.predictors.loglinear.fit import Job, Weights, blocks_of, problem_of, weights_of
+from rnnlogic.predictors.loglinear.fit import Job, blocks_of, problem_of, weights_of
 from rnnlogic.predictors.loglinear.settings import DECAYS, LogLinearSettings
 from rnnlogic.statistics.statistics import training_queries
 
@@ -179,54 +178,22 @@ def _ranked(shared: _Shared, asked: Queries, learned: NDArray[np.float64]) -> ND
     grounder, values = shared.job.grounder, shared.job.values
     reaching = values.rules.make_candidates
     heads, question = np.unique(asked[:, 0], return_inverse=True)
-    found: list[list[_Scores]] = [[_NO_SCORES] for _ in learned]
+    query, entity = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+    scores = [np.empty((len(learned), 0))]  # [options, candidates]; -inf where no rule makes a candidate
     for part in grounder.candidates(heads, int(asked[0, 1])):
-        valued = part.valued(values.examples(part))
-        is_reached = _reached(valued, reaching)
-        for scores, psi in zip(found, learned, strict=True):
-            scores.append(_scores(valued, psi, is_reached))
+        candidate = np.repeat(np.arange(len(part)), np.diff(part.candidate_ptr))
+        value, size = values.examples(part), len(part)
+        is_reached = np.bincount(candidate, reaching[part.rule_id], size) > 0
+        totals = [np.bincount(candidate, psi[part.rule_id] * value, size) for psi in learned]
+        query.append(part.query)
+        entity.append(part.entity)
+        scores.append(np.where(is_reached, totals, -np.inf))
+    ptr, found = np.searchsorted(np.concatenate(query), np.arange(len(heads) + 1)), np.concatenate(entity)
     rows, known = shared.known.pairs(*np.ascontiguousarray(asked[:, :2].T))
-    ptr = np.searchsorted(rows, np.arange(len(asked) + 1)).astype(np.int64)
-    answers, others = np.ascontiguousarray(asked[:, 2]), Known(ptr, known.astype(np.int32, copy=False))
-    told, size = question.astype(np.int64), grounder.graph.num_entities
-    ranks = []
-    for parts in found:
-        reached = Reached(*_in_order(parts, len(heads)))
-        ranks.append(Ranks(*rank_candidates(reached, told, answers, others, size)))
+    known_ptr = np.searchsorted(rows, np.arange(len(asked) + 1)).astype(np.int64)
+    others = Known(known_ptr, known.astype(np.int32, copy=False))
+    told = question.astype(np.int64), np.ascontiguousarray(asked[:, 2]), others, grounder.graph.num_entities
+    ranks = [
+        Ranks(*rank_candidates(Reached(ptr, found, own), *told)) for own in np.concatenate(scores, axis=1)
+    ]
     return np.stack([query_metrics(one)["mrr"] for one in ranks])
-
-
-class _Scores(NamedTuple):
-    """Scores of candidates."""
-
-    query: NDArray[np.int64]  # [c]
-    entity: NDArray[np.int32]  # [c]
-    value: NDArray[np.float64]  # [c]
-
-
-_NO_SCORES = _Scores(np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0))
-
-
-def _reached(found: Candidates, reaching: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which candidates a rule reaches that makes candidates."""
-    candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-    is_reached = np.zeros(len(found), bool)
-    is_reached[candidate[reaching[found.ids][found.rule]]] = True
-    return is_reached
-
-
-def _scores(found: Candidates, psi: Weights, is_reached: NDArray[np.bool_]) -> _Scores:
-    """The scores of the candidates that are reached."""
-    candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-    parts = psi[found.ids][found.rule] * found.value
-    total = np.bincount(candidate, parts, minlength=len(found)).astype(np.float64)
-    return _Scores(found.query[is_reached], found.entity[is_reached], total[is_reached])
-
-
-def _in_order(
-    parts: list[_Scores], queries: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Where the candidates of each query begin [queries + 1], the candidates, their scores."""
-    query, entity, value = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.argsort(query, kind="stable")
-    return np.searchsorted(query[order], np.arange(queries + 1)), entity[order], value[order]

@@ -183,7 +183,7 @@ class Predictor(AnswerScorer):
     rules: RuleSet
     weights: Weights  # one number per rule, by which people sort them
     feature: Feature
-    lift: Weights | None = None  # [rules] see `loglinear.signs`; told by `fit` and kept beside the predictor
+    lift: Weights | None = None  # [rules] see `loglinear.fit`; told by `fit` and kept beside the predictor
 
     @classmethod
     @abstractmethod

@@ -7,7 +7,6 @@ of the body: the same relations in another order turn a head alike.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -35,7 +34,7 @@ from rnnlogic.predictors.base import (
     Weights,
     reaching,
 )
-from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks, spoken, voices
+from rnnlogic.predictors.eta import chosen_etas, spoken, voices
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.predictors.paths.kernels import Results, Vectors, path_distances
 from rnnlogic.predictors.paths.settings import PathSettings
@@ -255,13 +254,7 @@ def _values(rules: RuleSet, feature: Feature, paths: PathModel | None) -> RuleVa
 
 def _chosen_eta(alone: PathRuleScorer, task: Task) -> float | NDArray[np.float64]:
     """How much of the embedding's own score is added: as given, or the best on validation facts."""
-    settings, started = task.config.paths, time.perf_counter()
+    settings = task.config.paths
     if settings.eta is not None or not len(task.dataset.valid):
         return settings.eta or 0.0
-    assert alone.embedding is not None
-    tried = combinations(settings.etas, alone.embedding)
-    asking = alone, alone.embedding, task.dataset, tried, settings.eta_facts
-    sums, asked = reciprocal_ranks(*asking, task.budget)
-    mrr = sums.sum(axis=0) / max(1, asked.sum())
-    task.note("eta", started, tried=tried.tolist(), valid_mrr=mrr.tolist())
-    return best_etas(sums, asked, tried, settings.eta_prior if settings.per_relation_eta else np.inf)
+    return chosen_etas(alone, task, settings)

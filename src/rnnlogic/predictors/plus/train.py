@@ -24,7 +24,7 @@ from rnnlogic.features.ground import Grounder
 from rnnlogic.features.table import Candidates, sums_by_candidate
 from rnnlogic.mining.links import hidden_of
 from rnnlogic.predictors.base import RuleValues, Task, Weights
-from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
+from rnnlogic.predictors.eta import chosen_etas, combinations, reciprocal_ranks
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.predictor import PlusParameters, PlusScorer
@@ -200,7 +200,8 @@ def train(task: Task, values: RuleValues) -> Fields:
     training = Training(task, psi, values.of(rules))
     parameters = training.run(task.budget.share(NETWORK))
     if task.embedding is not None:
-        parameters = replace(parameters, eta=training.best_eta(parameters))
+        eta = chosen_etas(training.alone(parameters), task, task.config.plus)
+        parameters = replace(parameters, eta=eta)
     return rules, psi, parameters, training.values, task.embedding, task.config.threads
 
 
@@ -291,18 +292,6 @@ class Training:
         tried = combinations(self.task.config.plus.etas, self.task.embedding)
         sums, asked = reciprocal_ranks(alone, self.task.embedding, self.task.dataset, tried, most)
         return float((sums.sum(axis=0) / max(1, asked.sum())).max())
-
-    def best_eta(self, parameters: PlusParameters) -> NDArray[np.float64]:
-        """eta [M, 2R] by validation facts, for all relations alike or for each."""
-        started, settings = time.perf_counter(), self.task.config.plus
-        assert self.task.embedding is not None
-        alone, tried = self.alone(parameters), combinations(settings.etas, self.task.embedding)
-        asking = alone, self.task.embedding, self.task.dataset, tried, settings.eta_facts
-        sums, asked = reciprocal_ranks(*asking, self.task.budget)
-        mean = sums.sum(axis=0) / max(1, asked.sum())
-        self.task.note("eta", started, tried=tried.tolist(), valid_mrr=mean.tolist())
-        prior = settings.eta_prior if settings.per_relation_eta else np.inf
-        return best_etas(sums, asked, tried, prior)
 
 
 class Optimizer:
