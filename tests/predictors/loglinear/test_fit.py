@@ -15,7 +15,6 @@ from rnnlogic.predictors.base import RuleValues
 from rnnlogic.predictors.loglinear.fit import (
     Lesson,
     discounted,
-    examples,
     fit_weights,
     initial_weights,
     sampled,
@@ -28,6 +27,7 @@ from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.embeddings import path_score, random_embedding
+from tests.helpers.problems import examples
 
 PARENT, SIBLING, AUNT = 0, 1, 2  # relations; aunt(X,Y) <- parent(X,Z) & sibling(Z,Y)
 

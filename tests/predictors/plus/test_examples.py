@@ -8,11 +8,11 @@ import pytest
 from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.ground import Grounder
 from rnnlogic.predictors.base import RuleValues
-from rnnlogic.predictors.loglinear.fit import examples
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.predictors.plus.train import Examples, gather_segments
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers.family import family, given_rules
+from tests.helpers.problems import examples
 
 DATA = family()
 GRAPH = DATA.graph("train")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.budget import PLAIN_WORK, TimeIsUp, Work, check_time, passes
 from rnnlogic.base.executor import map_ordered, one_blas_thread
-from rnnlogic.base.types import Queries, Tick, no_tick
+from rnnlogic.base.types import Queries
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.ground import Grounder
@@ -97,29 +97,21 @@ class Lesson(NamedTuple):
 
 
 def learn_weights(task: Task, values: RuleValues) -> Weighted:
-    """psi of the rules of `values`, learned on the training queries of a task, and their lifts."""
-    queries = training_queries(task.dataset.graph("train"), None, task.config.seed)
-    tick = partial(task.progress, "weights")
-    solved, lift = solve_queries(task, values, queries, tick), np.full(len(values.rules), np.nan)
+    """psi of the rules of `values`, learned on the training queries of a task, and their lifts.
+
+    With features of links, the links of some queries are hidden.
+    """
+    graph, config = task.dataset.graph("train"), task.config
+    queries = training_queries(graph, None, config.seed)
+    hidden = hidden_of(values.rules, graph, task.dataset.valid, queries, config.seed)
+    lesson = Lesson(graph, values, queries, config.predictor, config.seed, hidden)
+    work = Work(task.threads, partial(task.progress, "weights"), task.budget)
+    is_limited = task.budget.is_limited
+    solved = solve_in_time(lesson, work, task.may_fail) if is_limited else solve_relations(lesson, work)
+    lift = np.full(len(values.rules), np.nan)
     for one in solved:
         lift[one.rules] = one.lift
     return Weighted(gathered(len(values.rules), solved)[0], lift)
-
-
-def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick = no_tick) -> list[Solved]:
-    """Fit psi on training queries; with negative evidence the links of some of them are hidden."""
-    graph, config = task.dataset.graph("train"), task.config
-    hidden = _hidden(task, values, queries)
-    lesson = Lesson(graph, values, queries, config.predictor, config.seed, hidden)
-    if task.budget.is_limited:
-        return solve_in_time(lesson, Work(task.threads, tick, task.budget), task.may_fail)
-    return solve_relations(lesson, Work(task.threads, tick))
-
-
-def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int32]:
-    """What is hidden of each query."""
-    graph, valid = task.dataset.graph("train"), task.dataset.valid
-    return hidden_of(values.rules, graph, valid, queries, task.config.seed)
 
 
 def solve_relations(lesson: Lesson, work: Work = PLAIN_WORK, use: Use | None = None) -> list[Solved]:
@@ -206,10 +198,8 @@ def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]
     settings, relation = job.settings, int(block[0, 1])
     rng = np.random.default_rng([job.seed, relation])
     asked = block[rng.permutation(len(block))[: settings.queries_per_relation]]
-    leave_out, most = settings.other_answers == "exclude", settings.results_per_relation
-    wants_all = job.use is not None or settings.initial == "expectation"
-    given = job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3]
-    parts, found = _parts(*given, reached_only=not wants_all), None
+    wants_all, found = job.use is not None or settings.initial == "expectation", None
+    parts = examples_of(job, asked, reached_only=not wants_all)
     if wants_all:
         found = joined(list(parts))
         parts = iter([found])
@@ -218,42 +208,20 @@ def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]
     return sampled(parts, settings.candidates_per_query, [job.seed, relation, 2]), found
 
 
-def examples(
-    grounder: Grounder,
-    queries: Queries,
-    values: RuleValues,
-    leave_out: bool,
-    most_results: int,
-    hidden: NDArray[np.int32] | None = None,
-) -> Candidates:
-    """Ground training queries of one relation, each with its own fact hidden; with values and labels.
+def examples_of(job: Job, block: Queries, reached_only: bool = False) -> Iterator[Candidates]:
+    """Ground training queries [n, 4] of one relation, some at a time; with values and labels.
 
-    `hidden` [queries] may hide more: see `Grounder`.
-
-    Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
-    `leave_out` keeps other known answers of a query out of its candidates' softmax.
+    The last column says what is hidden of each. Queries are taken in the order given until as many results
+    are there as the settings allow; with `reached_only` none where the answer is not reached.
     """
-    return joined(list(_parts(grounder, queries, values, leave_out, most_results, hidden)))
-
-
-def _parts(
-    grounder: Grounder,
-    queries: Queries,
-    values: RuleValues,
-    leave_out: bool,
-    most_results: int,
-    hidden: NDArray[np.int32] | None,
-    reached_only: bool = False,
-) -> Iterator[Candidates]:
-    """The examples, some queries at a time; with `reached_only` none where the answer is not reached."""
-    results, own = 0, queries[:, 2] if hidden is None else hidden
-    for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), own):
-        answers = queries[grounding.queries, 2]
+    graph, settings, results = job.grounder.graph, job.settings, 0
+    for grounding in job.grounder.ground(block[:, 0], int(block[0, 1]), block[:, 3]):
+        answers = block[grounding.queries, 2]
         found = grounding.candidates(answers if reached_only else None)
-        labelled = found.labelled(grounder.graph, answers, leave_out).valued(values.examples(found))
-        yield labelled.weighed(grounder.graph, answers)
+        labelled = found.labelled(graph, answers, settings.other_answers == "exclude")
+        yield labelled.valued(job.values.examples(found)).weighed(graph, answers)
         results += len(grounding)
-        if results >= most_results:
+        if results >= settings.results_per_relation:
             break
 
 
