@@ -149,7 +149,7 @@ def _chosen(compact: Compact, small: Callable[[Any, Any], Predictor]) -> Predict
 def table(found: dict[str, Any]) -> str:
     """The study as Markdown."""
     about = (
-        f"{found['dataset']}, seed {found['seed']}, signs {found['signs']}, tolerance {found['tolerance']}: "
+        f"{found['dataset']}, seed {found['seed']}, tolerance {found['tolerance']}: "
         f"compaction took {found['minutes']:.1f} minutes on {found['threads']} thread(s), "
         f"{found['processor_minutes']:.1f} minutes of processor time"
     )

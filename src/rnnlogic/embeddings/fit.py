@@ -60,7 +60,19 @@ def fit(
         training = train(dataset, method, threads, None, progress, max_minutes)
         return method.embedding(training.best(), threads)
     with exclusive(folder):
-        return _fit_in(Path(folder), dataset, method, progress, threads, max_minutes, restart)
+        folder = Path(folder)
+        checkpoint = Checkpoint(folder, dataset, method)
+        if restart:
+            checkpoint.remove()
+            remove_embedding(folder)
+        if is_finished(folder):
+            checkpoint.require_same(read_about(folder).get("origin", {}))
+        else:
+            training = train(dataset, method, threads, checkpoint, progress, max_minutes)
+            about = _about(dataset, method, training) | {"origin": checkpoint.origin}
+            save_embedding(folder, method.embedding(training.best(), threads), dataset.vocab, about)
+        checkpoint.remove()
+        return load_embedding(folder, dataset.vocab)[0].on_threads(threads)
 
 
 def method_of(dataset: Dataset, settings: TrainingSettings, device: str = "cpu") -> Method:
@@ -78,41 +90,15 @@ def method_of(dataset: Dataset, settings: TrainingSettings, device: str = "cpu")
     return RotatEMethod(graph, settings)
 
 
-def _fit_in(
-    folder: Path,
-    dataset: Dataset,
-    method: Method,
-    progress: Progress,
-    threads: int | None,
-    max_minutes: float | None,
-    restart: bool,
-) -> Embedding:
-    checkpoint = Checkpoint(folder, dataset, method)
-    if restart:
-        checkpoint.remove()
-        remove_embedding(folder)
-    if is_finished(folder):
-        checkpoint.require_same(read_about(folder).get("origin", {}))
-    else:
-        training = train(dataset, method, threads, checkpoint, progress, max_minutes)
-        about = _about(dataset, checkpoint.origin, training) | _extent(method, training)
-        save_embedding(folder, method.embedding(training.best(), threads), dataset.vocab, about)
-    checkpoint.remove()
-    return load_embedding(folder, dataset.vocab)[0].on_threads(threads)
-
-
-def _extent(method: Method, training: Training) -> dict[str, Any]:
-    """How many steps were planned, and whether time ran out before they were done."""
-    return {"planned_steps": method.steps, "ran_out_of_time": training.ran_out_of_time}
-
-
-def _about(dataset: Dataset, origin: dict[str, Any], training: Training) -> dict[str, Any]:
+def _about(dataset: Dataset, method: Method, training: Training) -> dict[str, Any]:
+    """What about.json says of a training."""
     return {
         "dataset": dataset.name,
-        "origin": origin,
         **{package: version(package) for package in PACKAGES},
         "python": platform.python_version(),
         "steps": training.step,
+        "planned_steps": method.steps,
+        "ran_out_of_time": training.ran_out_of_time,
         "minutes": round(training.seconds / 60, 3),
         "history": training.history,
     }
