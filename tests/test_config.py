@@ -162,6 +162,12 @@ def test_arguments_work_as_in_scikit_learn():
         model.set_params(max_length="long")
 
 
+def test_another_distance_of_paths_is_refused():
+    assert make_config({"paths": {"distance": "modulus", "shift": 2.0}}).paths.shift == 2.0
+    with pytest.raises(RNNLogicError, match="distance is the sum of moduli now: fit again"):
+        make_config({"paths": {"distance": "euclidean"}})
+
+
 def test_a_key_that_is_gone_says_why():
     with pytest.raises(RNNLogicError, match=r"unknown key 'choice.rules'; it is gone: all rules that"):
         override(Config(), ["choice.rules=[1]"])

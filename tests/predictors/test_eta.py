@@ -65,5 +65,5 @@ def test_settings_reach_the_path_model():
     embedding = random_embedding(4, 2, margin=3.5)
     assert path_model(embedding, PathSettings()).delta == 3.5
     assert path_model(embedding, PathSettings(shift=-1.0)).delta == 2.5
-    chosen = path_model(embedding, PathSettings(delta=0.25, temperature=2.0, distance="euclidean"))
-    assert (chosen.delta, chosen.temperature, chosen.distance) == (0.25, 2.0, "euclidean")
+    chosen = path_model(embedding, PathSettings(delta=0.25, temperature=2.0))
+    assert (chosen.delta, chosen.temperature) == (0.25, 2.0)

@@ -29,6 +29,7 @@ from rnnlogic.rules.ruleset import RuleSet, unpack_rules
 from rnnlogic.statistics.statistics import rule_statistics, training_queries, trust_of
 
 Ranked = tuple[RuleSet, NDArray[np.float64]]  # rules and their log-probabilities; nan for those only given
+NO_RULES = RuleSet.from_rules([])
 
 
 def rules_of(fit: Fit) -> Ranked:
@@ -131,9 +132,6 @@ def _counted(fit: Fit, rules: RuleSet, budget: Budget) -> tuple[Arrays, dict[str
             figures["budget"] = cut
         support[bodies], confidence[bodies] = counted.whole_support, counted.confidence
     return {"support": support, "confidence": confidence}, figures
-
-
-NO_RULES = RuleSet.from_rules([])
 
 
 def evidence_rules(graph: Graph, config: Config, banned: Banned, constants: RuleSet) -> RuleSet:

@@ -17,6 +17,9 @@ from rnnlogic.generator.network import Level, RuleGenerator
 from rnnlogic.rules.ruleset import RuleSet
 
 Ids = NDArray[np.int64]
+BETAS, EPSILON = (0.9, 0.999), 1e-8  # of Adam, as in torch
+TRIED = 10  # steps after which it is clear how many a budget allows
+LEAST_PART = 0.3  # of the steps; fewer teach too little
 
 
 class _Prefixes(NamedTuple):
@@ -115,10 +118,6 @@ def _joined_ranges(starts: Ids, ends: Ids) -> tuple[Ids, Ids]:
     return np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths) + starts[row], row
 
 
-BETAS = 0.9, 0.999
-EPSILON = 1e-8
-
-
 class Adam:
     """Parameters that follow their gradients, ever more slowly, for so many steps."""
 
@@ -162,10 +161,6 @@ def torch_threads(number: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-TRIED = 10  # steps after which it is clear how many a budget allows
-LEAST_PART = 0.3  # of the steps; fewer teach too little
 
 
 class Schedule(NamedTuple):

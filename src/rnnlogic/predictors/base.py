@@ -33,6 +33,8 @@ from rnnlogic.features.transforms import transformed
 from rnnlogic.predictors.table import entry
 from rnnlogic.rules.ruleset import RuleSet
 
+Weights = NDArray[np.float64]  # [rules]
+
 
 class RuleValues:
     """Values of rules whose paths all count alike."""
@@ -65,9 +67,6 @@ class RuleValues:
         from rnnlogic.predictors.loglinear.predictor import RuleScorer
 
         return RuleScorer(self.rules, weights, self.feature, threads)
-
-
-Weights = NDArray[np.float64]  # [rules]
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,10 @@ from rnnlogic.predictors.loglinear.fit import Signs, clipped, signs_of
 from rnnlogic.rules.rule import CLOSE, reading_order
 from rnnlogic.statistics.statistics import rule_statistics
 
+FEATURES = 0.5  # what counts as the confidence of features
+FRONTIER = ("rules", "mrr", "drop", "error")
+LEAST_SHARE = 0.002  # of a relation's answers: a rule that is named for fewer may go
+
 
 def teacher_of(
     full: Learned, dataset: Dataset, config: Config, pinned: NDArray[np.bool_] | None = None
@@ -70,10 +74,6 @@ def validation_queries(dataset: Dataset, most_facts: int) -> Queries:
     facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
     back = facts[:, [2, 1, 0]] + np.array([0, dataset.vocab.num_relations, 0], facts.dtype)
     return np.concatenate([facts, back])
-
-
-FEATURES = 0.5  # what counts as the confidence of features
-FRONTIER = ("rules", "mrr", "drop", "error")
 
 
 def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
@@ -246,9 +246,6 @@ def pack_frontier(compact: Compact) -> Arrays:
     """The frontier as arrays: rules, validation MRR, what is lost against the full model and its error."""
     columns = {name: np.array([getattr(level, name) for level in compact.levels]) for name in FRONTIER}
     return columns | {"chosen": np.array(compact.chosen)}
-
-
-LEAST_SHARE = 0.002  # of a relation's answers: a rule that is named for fewer may go
 
 
 def named_rules(columns: Columns, target: Floats, confidence: Floats, order: Ids) -> Ids:

@@ -14,6 +14,8 @@ from rnnlogic.features.table import Candidates
 from rnnlogic.fit.compact.types import Columns, Floats, Grounded, Ids, Imitation, Teacher
 from rnnlogic.predictors.loglinear.kernels import held_candidates
 
+VALUE = 1 << 62  # a bit that tells the value of a feature from every number of paths
+
 
 def sampled_heads(teacher: Teacher, relation: int) -> NDArray[np.int32]:
     """Entities to ask about: all, or a random sample in which those with facts of the relation come first."""
@@ -92,9 +94,6 @@ def without_twins(
     mask[first] = True
     mask &= hashes != 0
     return mask
-
-
-VALUE = 1 << 62  # a bit that tells the value of a feature from every number of paths
 
 
 class Most(NamedTuple):

@@ -41,6 +41,13 @@ if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
 
 Weights = NDArray[np.float64]  # [rules of a relation]
+# Looks at the examples of a relation and its weights before they are dropped; picklable
+Use = Callable[[Candidates, Weights], NDArray[np.float64]]
+CAUTION = 5  # results more than a rule has, for its confidence in the first guess
+FIRST = 8  # queries of each relation in the first pass under a budget
+Signs = NDArray[np.int8]  # [rules] 1: at least 0, -1: at most 0, 0: free
+Lifts = NDArray[np.float64]  # [rules] nan where nothing is known
+LIFT_CAUTION = 1.0  # answers more than a rule reaches, and as many more by chance: few cases say little
 
 
 class Solved(NamedTuple):
@@ -59,14 +66,6 @@ class Weighted(NamedTuple):
 
     weights: Weights  # [rules]
     lift: Lifts  # [rules]
-
-
-# Looks at the examples of a relation and its weights before they are dropped; picklable
-Use = Callable[[Candidates, Weights], NDArray[np.float64]]
-
-
-CAUTION = 5  # results more than a rule has, for its confidence in the first guess
-FIRST = 8  # queries of each relation in the first pass under a budget
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,12 +356,6 @@ def initial_weights(found: Candidates, settings: LogLinearSettings) -> Weights:
         for q in range(found.num_queries):
             total += rule_margins(found.examples, q, num_rules)[1]
     return total / max(found.num_queries, 1)
-
-
-Signs = NDArray[np.int8]  # [rules] 1: at least 0, -1: at most 0, 0: free
-Lifts = NDArray[np.float64]  # [rules] nan where nothing is known
-
-LIFT_CAUTION = 1.0  # answers more than a rule reaches, and as many more by chance: few cases say little
 
 
 def lifts_of(found: Candidates, is_feature: NDArray[np.bool_]) -> Lifts:

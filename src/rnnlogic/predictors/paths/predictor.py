@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,7 @@ from rnnlogic.predictors.paths.kernels import Results, Vectors, path_distances
 from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.rules.ruleset import RuleSet
 
-Distance = Literal["modulus", "euclidean"]  # sum of the moduli, or root of the sum of their squares
+WEIGHTS = 0.8  # of a budget; the rest is for eta
 
 
 class Turns(NamedTuple):
@@ -59,7 +59,6 @@ class PathModel:
     embedding: RotatE
     delta: float
     temperature: float = 1.0
-    distance: Distance = "modulus"
 
     def turns(self, rules: RuleSet, relation: int) -> Turns:
         """The turns of all rules of a relation."""
@@ -80,7 +79,7 @@ class PathModel:
             candidates.candidate_ptr,
             turns.of_rule[candidates.rule],
         )
-        phi = path_distances(vectors, results, self.distance == "euclidean")
+        phi = path_distances(vectors, results)
         phi -= np.float32(self.delta)
         phi /= np.float32(self.temperature)
         with np.errstate(over="ignore"):  # infinity becomes 0
@@ -137,10 +136,7 @@ def path_model(embedding: Scorer | None, settings: PathSettings) -> PathModel | 
     if embedding is None:
         return None
     delta = embedding.margin + settings.shift if settings.delta is None else settings.delta
-    return PathModel(embedding, delta, settings.temperature, settings.distance)
-
-
-WEIGHTS = 0.8  # of a budget; the rest is for eta
+    return PathModel(embedding, delta, settings.temperature)
 
 
 @dataclass(eq=False)

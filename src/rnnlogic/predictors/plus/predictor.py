@@ -35,6 +35,7 @@ READ = (  # features that a network reads, in the order of its rows
     *("reversed", "linked", "linked_back", "itself", "seen", "frequency", "degree"),
     *("best_constant_of_x", "constants_of_x", "best_constant_of_y", "constants_of_y"),
 )
+LEFT_OUT_RESULTS = 1 << 22  # results that are held at once to leave out each rule of an answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,9 +169,6 @@ def unpack_plus(arrays: Mapping[str, NDArray[Any]]) -> PlusParameters:
     aggregator: Aggregator = "pna" if len(own["layer"]) == 3 else "sum"
     usual = float(arrays[PREFIX + "usual_degree"])
     return PlusParameters(aggregator=aggregator, usual_degree=usual, encoder=encoder, **own)
-
-
-LEFT_OUT_RESULTS = 1 << 22  # results that are held at once to leave out each rule of an answer
 
 
 @dataclass(eq=False)

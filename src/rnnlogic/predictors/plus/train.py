@@ -32,6 +32,9 @@ from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.ruleset import RuleSet, pack_rules, unpack_rules
 from rnnlogic.statistics.statistics import training_queries
 
+WEIGHTS, NETWORK, EXAMPLES = 0.4, 0.8, 0.4  # shares of a budget; the rest is for eta
+Fields = tuple[RuleSet, Weights, PlusParameters, RuleValues, Scorer | None, int | None]  # of a PlusScorer
+
 
 @dataclass(frozen=True, eq=False)
 class Batch:
@@ -187,10 +190,6 @@ def _split(
     order = np.argpartition(-sums, strongest) if strongest else np.arange(len(wrong))
     others = order[strongest:]
     return wrong[order[:strongest]], wrong[others[rng.permutation(len(others))[:drawn]]]
-
-
-WEIGHTS, NETWORK, EXAMPLES = 0.4, 0.8, 0.4  # shares of a budget; the rest is for eta
-Fields = tuple[RuleSet, Weights, PlusParameters, RuleValues, Scorer | None, int | None]  # of a PlusScorer
 
 
 def train(task: Task, values: RuleValues) -> Fields:
