@@ -257,7 +257,7 @@ def _multiplicity(
     is_open = (found.label == WRONG) & is_reached[query]
     if len(luck):
         candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
-        score: Weights = np.bincount(candidate, guess[found.rule] * found.value, len(found))
+        score = np.bincount(candidate, guess[found.rule] * found.value, len(found)).astype(np.float64)
         best = most // 2
         many = held_candidates(found.query_ptr, score, is_open, luck, best, most - 1 - best)
     else:
