@@ -66,14 +66,12 @@ def test_packaged_settings(variant):
     assert (config.final, config.em, config.max_length) == (plain.final, plain.em, plain.max_length)
 
 
-@pytest.mark.parametrize(
-    ("variant", "given", "expected"), [("plus", None, False), ("plus-emb", None, True), ("plus", True, True)]
-)
-def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
-    config = changed(CONFIG, {"variant": variant, "plus": {"unreached": given}})
+@pytest.mark.parametrize(("variant", "expected"), [("plus", False), ("plus-emb", True)])
+def test_the_unreached_take_part_beside_an_embedding(variant, expected):
+    config = changed(CONFIG, {"variant": variant})
     rules = RuleSet.from_rules([])
     training = Training(Task(DATA, rules, config, 1), np.empty(0), RuleValues(rules, "log1p"))
-    assert training.examples().settings.unreached is expected
+    assert training.examples().unreached is expected
 
 
 def test_the_explanation_says_what_its_numbers_are(folder):
