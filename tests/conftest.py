@@ -74,7 +74,7 @@ def ring() -> Dataset:
 def family_model() -> RNNLogic:
     """The family with its known rules, as a fit leaves it. Tests only read it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         return RNNLogic({}).fit(family())
 
 

@@ -27,8 +27,8 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import app
 from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.embeddings.base import Together
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
-from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
 from rnnlogic.explain.question import Asked
 from rnnlogic.fit.result import Learned, pack_learned, unpack_learned

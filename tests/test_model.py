@@ -17,7 +17,7 @@ from tests.helpers.family import RULES, STAGES, fake_learn, family, family_facts
 
 @pytest.fixture
 def model(monkeypatch) -> RNNLogic:
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     return RNNLogic({"seed": 1}).fit(family())
 
 
@@ -127,7 +127,7 @@ def test_a_wrong_key_is_told():
 
 
 def test_fit_goes_on_with_the_stages_that_are_there(monkeypatch, tmp_path):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     dataset, config = family(), make_config({})
     run = Run.create(tmp_path, dataset, config)
     run.save(STAGES[0], {"x": np.arange(3)})
@@ -138,17 +138,17 @@ def test_fit_goes_on_with_the_stages_that_are_there(monkeypatch, tmp_path):
 
 
 def test_fit_on_a_finished_run_changes_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     RNNLogic({}).fit(family(), tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", None)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", None)
     again = RNNLogic({}).fit(family(), tmp_path)
     assert again.learned.rules == given_rules(family()).rules
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_refit_takes_the_settings_for_the_new_dataset(monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     model = RNNLogic()
     dense = [(f"a{i}", f"r{k}", f"b{j}") for i in range(9) for j in range(9) for k in range(9)]
     chain = [(f"a{i}", "parent", f"a{i + 1}") for i in range(500)]

@@ -8,10 +8,9 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed, default_config
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.base import RuleValues, Task
+from rnnlogic.predictors.plus.network import encode_rules
 from rnnlogic.predictors.plus.train import Training
-from rnnlogic.predictors.plus.unseen import encode_rules
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.helpers.embeddings import random_embedding
@@ -67,14 +66,12 @@ def test_packaged_settings(variant):
     assert (config.final, config.em, config.max_length) == (plain.final, plain.em, plain.max_length)
 
 
-@pytest.mark.parametrize(
-    ("variant", "given", "expected"), [("plus", None, False), ("plus-emb", None, True), ("plus", True, True)]
-)
-def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
-    config = changed(CONFIG, {"variant": variant, "plus": {"unreached": given}})
+@pytest.mark.parametrize(("variant", "expected"), [("plus", False), ("plus-emb", True)])
+def test_the_unreached_take_part_beside_an_embedding(variant, expected):
+    config = changed(CONFIG, {"variant": variant})
     rules = RuleSet.from_rules([])
     training = Training(Task(DATA, rules, config, 1), np.empty(0), RuleValues(rules, "log1p"))
-    assert training.examples().settings.unreached is expected
+    assert training.examples().unreached is expected
 
 
 def test_the_explanation_says_what_its_numbers_are(folder):

@@ -120,7 +120,7 @@ class RNNLogic(Arguments):
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
-        from rnnlogic.fit.learn import learn
+        from rnnlogic.fit.pipeline import learn
         from rnnlogic.fit.result import MemoryStore, cuts_of, noted_cuts
 
         with (

@@ -22,12 +22,11 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.ground import Grounder
-from rnnlogic.fit.trials import Trials
+from rnnlogic.fit.choice import Trials
 from rnnlogic.mining.mine import mine_rules
-from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.base import RuleValues, Task
 from rnnlogic.predictors.loglinear.fit import Lesson, gathered, solve_relations
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.statistics.statistics import training_queries
 from tests.helpers import work
 from tests.helpers.family import family, tiny_config

@@ -13,7 +13,7 @@ from tests.helpers.family import fake_learn, family
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A run whose time was up before anything was calibrated."""
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     RNNLogic({}).fit(family(), tmp_path / "run")
     Run.open(tmp_path / "run").save_calibration(*pack_calibration(Calibration({})))
     return tmp_path / "run"

@@ -49,7 +49,7 @@ def folder(tmp_path) -> str:
 
 @pytest.fixture
 def fake(monkeypatch) -> None:
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
 
 
 def files(folder: str) -> dict[str, bytes]:

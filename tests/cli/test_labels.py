@@ -51,7 +51,7 @@ def plain(data) -> str:
     """A run without labels."""
     folder = data.replace("family.tsv", "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         RNNLogic({}).fit(load_dataset(data, ratios=(60, 20, 20))).save(folder)
     return folder
 

@@ -37,7 +37,7 @@ def data(tmp_path_factory) -> str:
 @pytest.fixture(scope="module")
 def model(data) -> RNNLogic:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         return RNNLogic({}).fit(data)
 
 

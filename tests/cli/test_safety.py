@@ -32,7 +32,7 @@ FORMULA = "=cmd|' /C calc'!A0"
 
 def saved(folder: Path, dataset=None) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         RNNLogic({}).fit(dataset or family(), folder)
     return folder
 
@@ -227,12 +227,12 @@ def read_arrays_unchecked(path):
 
 
 def test_a_damaged_stage_is_named_and_done_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", stopping)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", stopping)
     data, folder = write_family(tmp_path / "family.tsv"), tmp_path / "run"
     assert run("fit", data, "-o", str(folder), monkeypatch=monkeypatch) == 130
     stage = folder / "stages" / "mined.safetensors"
     stage.write_bytes(stage.read_bytes()[:-1] + b"\x7f")
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     capsys.readouterr()
     assert run("fit", data, "-o", str(folder), monkeypatch=monkeypatch) == 2
     assert "mined.safetensors: is damaged" in capsys.readouterr().err
@@ -344,7 +344,7 @@ def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, caps
         os.kill(os.getpid(), number)
         raise AssertionError("not stopped")
 
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", signalled)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", signalled)
     data = write_family(tmp_path / "family.tsv")
     before = signal.getsignal(number)
     assert run("fit", data, "-o", str(tmp_path / "run"), monkeypatch=monkeypatch) == 128 + number

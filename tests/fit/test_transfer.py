@@ -26,7 +26,7 @@ from tests.helpers.scorers import NothingScorer
 
 @pytest.fixture
 def model(monkeypatch) -> RNNLogic:
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     return RNNLogic({}).fit(family())
 
 
@@ -60,7 +60,7 @@ def disjoint_halves(name):
 
 
 def test_rules_learned_on_one_half_of_the_entities_answer_on_the_other(monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", mined_learner)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", mined_learner)
     here, there = disjoint_halves("umls")
     assert not set(here.vocab.entities) & set(there.vocab.entities)
     moved = RNNLogic({"max_length": 2, "mine": {"keep": 50}}).fit(here).on(there)

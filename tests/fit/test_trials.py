@@ -10,8 +10,8 @@ from rnnlogic.config import override
 from rnnlogic.data.annotations import Annotations
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.evaluation.ranks import query_metrics
-from rnnlogic.fit.evidence import NO_RULES, evidence_rules
-from rnnlogic.fit.trials import Trials
+from rnnlogic.fit.choice import Trials
+from rnnlogic.fit.weights import NO_RULES, evidence_rules
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.mine import mine_rules

@@ -10,8 +10,16 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, no_tick
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.base import cuts_in_words
-from rnnlogic.fit.em import EMState, Numbers, em_round, most_probable, numbers_of_rules
-from rnnlogic.fit.generators import new_generator, pack_generator, with_parameters
+from rnnlogic.fit.em import (
+    EMState,
+    Numbers,
+    em_round,
+    most_probable,
+    new_generator,
+    numbers_of_rules,
+    pack_generator,
+    with_parameters,
+)
 from rnnlogic.fit.given import with_missing
 from rnnlogic.fit.pipeline import Fit
 from rnnlogic.fit.preliminary import with_first_rules

@@ -20,7 +20,7 @@ from rnnlogic.base.types import Arrays, Progress, silent
 from rnnlogic.config import Config, changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.learn import learn
+from rnnlogic.fit.pipeline import learn
 from rnnlogic.fit.result import MemoryStore
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rnnlogic.base.files import MANIFEST, digest, is_whole, known_files, refuse_links
 from rnnlogic.base.lock import LOCK, exclusive
-from rnnlogic.embeddings.checkpoints import CHECKPOINT
 from rnnlogic.embeddings.files import ABOUT
+from rnnlogic.embeddings.fit import CHECKPOINT
 from rnnlogic.runs.dataset import GRAPHS
 from rnnlogic.runs.files import REPORTS, RunError
 from rnnlogic.runs.finished import is_finished

@@ -8,8 +8,8 @@ from pathlib import Path
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Tick
 from rnnlogic.data.dataset import Dataset, Evidence
-from rnnlogic.embeddings.checkpoints import fingerprint as training_fingerprint
 from rnnlogic.embeddings.files import is_finished, load_embedding
+from rnnlogic.embeddings.fit import fingerprint as training_fingerprint
 from rnnlogic.evaluation.compare import Comparison, compare
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, load_ranks

@@ -9,10 +9,17 @@ from rnnlogic.base.budget import Work
 from rnnlogic.constraints.find import seldom_together
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.kernels import ANSWER
-from rnnlogic.predictors.loglinear.fit import Lesson, blocks_of, problem_of, solve_relations
+from rnnlogic.predictors.base import RuleValues
+from rnnlogic.predictors.loglinear.fit import (
+    Lesson,
+    among_linked,
+    blocks_of,
+    lifts_of,
+    problem_of,
+    signs_of,
+    solve_relations,
+)
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.loglinear.signs import among_linked, lifts_of, signs_of
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries

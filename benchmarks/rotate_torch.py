@@ -1,4 +1,4 @@
-"""A step of RotatE training in plain torch, for GPUs; on a CPU `step.py` is faster."""
+"""A step of RotatE training in plain torch, by autograd: the compiled step is compared with it."""
 
 from __future__ import annotations
 
@@ -11,31 +11,28 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.embeddings.kernels import Table
-from rnnlogic.embeddings.sampling import Piece, Sampler
+from rnnlogic.embeddings.rotate_training import Piece, RotatEMethod
 from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.embeddings.step import Parameters
+from rnnlogic.embeddings.train import Tables
 
 MOMENTUM, SCALE_MEMORY, EPSILON = 0.9, 0.999, 1e-8  # of Adam
 
 
 class TorchStepper:
-    """Takes steps on a torch device, with autograd; the same loss and the same Adam as on the CPU."""
+    """Takes steps with autograd; the same loss and the same Adam as the compiled one."""
 
-    def __init__(self, parameters: Parameters, sampler: Sampler, device: str) -> None:
-        if device.startswith("cuda") and not torch.cuda.is_available():
-            raise RNNLogicError(f"device {device!r}: torch finds no CUDA device here; train on the CPU")
-        self._device, self._settings = _usable(device), sampler.settings
-        self._graph, self._num_entities = sampler.graph.arrays, sampler.graph.num_entities
-        self._tables = [[torch.tensor(array, device=self._device) for array in table] for table in parameters]
+    def __init__(self, parameters: Tables, method: RotatEMethod) -> None:
+        self._settings = method.settings
+        self._graph, self._num_entities = method.graph.arrays, method.graph.num_entities
+        self._tables = [[torch.tensor(array) for array in table] for table in parameters.values()]
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> Tables:
         """A copy of the parameters as they are now."""
-        entity, phase = ([tensor.cpu().numpy().copy() for tensor in table] for table in self._tables)
-        return Parameters(Table(*entity), Table(*phase))
+        entity, phase = ([tensor.numpy().copy() for tensor in table] for table in self._tables)
+        return {"entity": Table(*entity), "phase": Table(*phase)}
 
     def step(self, pieces: Sequence[Piece], rate: float) -> float:
         """Change the parameters by one step of Adam; returns the loss."""
@@ -43,15 +40,15 @@ class TorchStepper:
         ids = [array for piece in pieces for array in (piece.heads, piece.answers, piece.negatives)]
         rows, places = _unique(ids)
         relations, relation_places = _unique([piece.relations for piece in pieces])
-        vectors = entity[torch.tensor(rows, device=self._device)].requires_grad_()
-        angles = phase[torch.tensor(relations, device=self._device)].requires_grad_()
+        vectors = entity[torch.tensor(rows)].requires_grad_()
+        angles = phase[torch.tensor(relations)].requires_grad_()
         loss = vectors.new_zeros(())
         for k, piece in enumerate(pieces):
-            head, answer, negative = (vectors[self._tensor(place)] for place in places[3 * k : 3 * k + 3])
-            known = self._tensor(known_negatives(self._graph, piece, self._num_entities))
-            turned = turn(head, angles[self._tensor(relation_places[k])] * self._tensor(piece.sign)[:, None])
+            head, answer, negative = (vectors[torch.tensor(place)] for place in places[3 * k : 3 * k + 3])
+            known = torch.tensor(known_negatives(self._graph, piece, self._num_entities))
+            turned = turn(head, angles[torch.tensor(relation_places[k])] * torch.tensor(piece.sign)[:, None])
             loss = loss + contrastive_loss(
-                turned, answer, negative, known, self._tensor(piece.weights), self._settings
+                turned, answer, negative, known, torch.tensor(piece.weights), self._settings
             )
         loss.backward()
         self._update(self._tables[0], rows, vectors.grad, rate * self._settings.entity_range)
@@ -62,13 +59,10 @@ class TorchStepper:
         """Free the tensors."""
         self._tables = []
 
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.tensor(array, device=self._device)
-
     def _update(self, table: list[Tensor], rows: NDArray[np.int32], gradient: Any, rate: float) -> None:
         """Adam on some rows of a table, with their gradients [rows, W]."""
         values, mean, square, updates = table
-        place = self._tensor(rows).long()
+        place = torch.tensor(rows).long()
         updates[place] += 1
         count = updates[place, None].double()
         mean[place] = MOMENTUM * mean[place] + (1 - MOMENTUM) * gradient
@@ -97,17 +91,6 @@ def turn(vectors: Tensor, angles: Tensor) -> Tensor:
     real, imaginary = vectors.chunk(2, dim=-1)
     cosine, sine = angles.cos(), angles.sin()
     return torch.cat([real * cosine - imaginary * sine, real * sine + imaginary * cosine], dim=-1)
-
-
-def _usable(device: str) -> torch.device:
-    """The device, after a number has gone there and back."""
-    try:
-        found = torch.device(device)
-        torch.ones(1, device=found).cpu()
-    except (RuntimeError, AssertionError, ImportError, ValueError) as problem:
-        reason = str(problem).partition("\n")[0][:100]
-        raise RNNLogicError(f"device {device!r}: torch cannot use it ({reason}); train on the CPU") from None
-    return found
 
 
 def distance(first: Tensor, second: Tensor) -> Tensor:
