@@ -36,7 +36,7 @@ pytest: .venv/installed-dev browser .venv/warm
 QUICK := tests/base tests/data tests/rules tests/render tests/test_layout.py tests/test_config.py
 check: types quick
 quick: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/base/clusters --ignore tests/base/test_executor_pickling.py $(QUICK)
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore tests/base/test_clusters.py --ignore tests/base/test_executor_pickling.py $(QUICK)
 
 types: .venv/installed-dev
 	$(BIN)/ruff check .

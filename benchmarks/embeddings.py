@@ -24,11 +24,10 @@ from rich.console import Console
 from rich.table import Table
 
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.embeddings.rotate_torch import TorchStepper
-from rnnlogic.embeddings.sampling import Sampler
+from rnnlogic.embeddings.rotate_training import RotatEMethod
 from rnnlogic.embeddings.settings import RotatESettings
-from rnnlogic.embeddings.step import CpuStepper, initial_parameters
 from rnnlogic.embeddings.train import Stepper
+from rotate_torch import TorchStepper
 
 ROUNDS, OUR_STEPS, THEIR_STEPS = 3, 20, 2
 
@@ -52,21 +51,19 @@ class Ours:
         settings = RotatESettings(
             dim=size.dim, batch_size=size.batch, negatives=size.negatives, margin=size.margin
         )
-        self.sampler = Sampler.of(dataset, settings)
-        start = initial_parameters(dataset.vocab.num_entities, dataset.vocab.num_relations, settings)
+        self.method = RotatEMethod(dataset.graph("train"), settings)
+        start = self.method.first()
         self.stepper: Stepper = (
-            TorchStepper(start, self.sampler, "cpu")
-            if plain_torch
-            else CpuStepper(start, self.sampler, threads)
+            TorchStepper(start, self.method) if plain_torch else self.method.stepper(start, threads)
         )
         self.done = 0
         self.run(1)
 
     def run(self, steps: int) -> None:
         """Take some steps."""
-        order = self.sampler.order(0)
+        order = self.method.order(0)
         for _ in range(steps):
-            self.stepper.step(self.sampler.pieces(self.done, order), 0.001)
+            self.stepper.step(self.method.batch(self.done, order), 0.001)
             self.done += 1
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.features.chains.sampling.budget import Budget
+from rnnlogic.features.base import Budget
 from rnnlogic.features.ground import Grounder
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer

@@ -24,13 +24,12 @@ from torch import Tensor
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
+from rnnlogic.predictors.base import RuleValues
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.plus.examples import Examples
 from rnnlogic.predictors.plus.kernels import EPSILON
 from rnnlogic.predictors.plus.network import PlusNetwork
 from rnnlogic.predictors.plus.settings import PlusSettings
-from rnnlogic.predictors.plus.train import Optimizer, strongest
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.plus.train import Examples, Optimizer, strongest
 from rnnlogic.rules.rule import relations_of
 from rnnlogic.runs.folder import Run
 from rnnlogic.statistics.statistics import training_queries
@@ -144,7 +143,7 @@ def dense_scores(network: PlusNetwork, relation: int, values: Tensor) -> Tensor:
     inputs = torch.cat([features, features * amplified, features / amplified], dim=1)
     by_relation = network.by_relation(network.relation.weight[relation])
     hidden = torch.relu(inputs @ network.layer.flatten(0, 1) + by_relation)
-    return hidden @ network.output + values @ network.psi[str(relation)]
+    return hidden @ network.output
 
 
 def work_of(folder: str, rules: int, batches: int, queries: int) -> Work:

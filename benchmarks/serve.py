@@ -57,11 +57,14 @@ def main() -> None:
     options = parse()
     for folder in options.runs:
         with server(folder) as (process, port):
-            predict, explain = questions(folder, options.evidence)
+            predict, explain = questions(folder, options.facts)
             for verb, asked in (("predict", predict), ("explain", explain)):
                 ask(port, asked[:50], 2)  # warm
                 for clients in CLIENTS:
+                    spent = processor_time(process.pid)
                     report(folder.name, verb, clients, *ask(port, repeated(asked, options.each), clients))
+                    spent = (processor_time(process.pid) - spent) / options.each
+                    print(f"    {1000 * spent:.1f} ms of the server's processor time for each request")
             before = resident(process.pid)
             figures = ask(port, repeated(predict, options.requests), 8)
             report(folder.name, f"predict x {options.requests}", 8, *figures)
@@ -76,7 +79,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("runs", nargs="+", type=Path, help="run folders")
     parser.add_argument("--each", type=int, default=1000, help="requests for each verb and number of clients")
     parser.add_argument("--requests", type=int, default=20_000, help="requests between the looks at memory")
-    parser.add_argument("--evidence", default="train")
+    parser.add_argument("--facts", default="all")
     return parser.parse_args()
 
 
@@ -111,17 +114,17 @@ def body(port: int, address: str) -> bytes:
     return connection.getresponse().read()
 
 
-def questions(folder: Path, evidence: str) -> tuple[list[str], list[str]]:
+def questions(folder: Path, facts: str) -> tuple[list[str], list[str]]:
     """Addresses that ask for predictions and explanations, of random validation facts."""
     dataset = Run.open(folder).dataset()
     vocab = dataset.vocab
-    facts = np.random.default_rng(0).permutation(dataset.valid)[:5000].tolist()
+    asked_facts = np.random.default_rng(0).permutation(dataset.valid)[:5000].tolist()
     asked = [
-        {"head": vocab.entities[h], "relation": vocab.relations[r], "evidence": evidence} for h, r, _ in facts
+        {"head": vocab.entities[h], "relation": vocab.relations[r], "facts": facts} for h, r, _ in asked_facts
     ]
-    tails = [{"tail": vocab.entities[t]} for _, _, t in facts]
+    tails = [{"tail": vocab.entities[t]} for _, _, t in asked_facts]
     return (
-        [f"/v1/predict?{urlencode(one | {'k': '10'})}" for one in asked],
+        [f"/v1/predict?{urlencode(one | {'most': '10'})}" for one in asked],
         [f"/v1/explain?{urlencode(one | tail)}" for one, tail in zip(asked, tails, strict=True)],
     )
 
@@ -149,6 +152,12 @@ def report(run: str, verb: str, clients: int, total: float, seconds: list[float]
         f" p99 {p99:.1f} ms, {errors} errors",
         flush=True,
     )
+
+
+def processor_time(pid: int) -> float:
+    """Seconds that a process has used."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> int:

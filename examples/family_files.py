@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rnnlogic.base.atomic import write_atomically
+from rnnlogic.base.files import write_atomically
 
 Fact = tuple[str, str, str]
 

@@ -133,7 +133,7 @@ def main() -> None:
     print(model.dataset)
     print("\nThe best rules of each relation; * marks the rules we know")
     for relation, known in RULES.items():
-        for rule in model.rules(relation, top=2):
+        for rule in model.rules(relation, most=2):
             print(f"{'*' if rule.text in known else ' '} {rule.weight:6.2f}  {rule.text}")
     print(f"\ntest MRR {model.evaluate('test').metrics()['mrr']:.3f}\n")
     names, cousin = model.dataset.vocab, model.dataset.vocab.relation_id("cousin")

@@ -27,8 +27,8 @@ from experiments.shown import print_table
 from rnnlogic.base.types import silent
 from rnnlogic.calibrate.calibration import calibrate
 from rnnlogic.calibrate.level import Level
-from rnnlogic.calibrate.reliability import LEAST, reliability
-from rnnlogic.calibrate.standing import new_answers, straight, turned
+from rnnlogic.calibrate.probability import LEAST, reliability
+from rnnlogic.calibrate.proposals import new_answers, straight, turned
 from rnnlogic.complete.complete import proposed_facts
 from rnnlogic.data.dataset import Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples

@@ -1,6 +1,6 @@
 """Compact models of finished runs: how few rules keep how much accuracy, and how readable the reasons become.
 
-    python -m experiments.compact RUN [RUN ...] [--caps 10 50 100 200] [--signs nonnegative]
+    python -m experiments.compact RUN [RUN ...] [--caps 10 50 100 200]
         [--set KEY=VALUE ...] [--json FILE]
 
 The full model of each run is compacted once. Rows: the full model; for every cap the largest model with at
@@ -27,13 +27,12 @@ from rnnlogic.config import changed, override
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.compact.compact import Compact, chosen, compact_paths
-from rnnlogic.fit.compact.levels import level_at, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
+from rnnlogic.fit.compact.compact import Compact, chosen, compact_paths, teacher_of
+from rnnlogic.fit.compact.validation import level_at, model_at
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.runs.embedding import embedding_of
+from rnnlogic.runs.files import write_report
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.reports import write_report
 
 CAPS = (10, 50, 100, 200)
 TOP = 3
@@ -101,12 +100,12 @@ def row(level: str, predictor: Predictor, dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def study(folder: Path, caps: list[int], signs: str, changes: list[str]) -> dict[str, Any]:
+def study(folder: Path, caps: list[int], changes: list[str]) -> dict[str, Any]:
     """The table of one run."""
     run = Run.open(folder)
     dataset, config = run.dataset(), run.config()
     full = full_model(run, embedding_of(run))
-    wanted = {"signs": signs, "rules": None, "enabled": True}
+    wanted = {"rules": None, "enabled": True}
     config = override(changed(config, {"compact": wanted}), changes)
     teacher, threads, started = teacher_of(full, dataset, config), default_threads(), time.perf_counter()
     used = time.process_time()
@@ -134,7 +133,6 @@ def study(folder: Path, caps: list[int], signs: str, changes: list[str]) -> dict
     return {
         "dataset": dataset.name,
         "seed": config.seed,
-        "signs": signs,
         "tolerance": config.compact.tolerance,
         "minutes": minutes,
         "processor_minutes": processor,
@@ -151,7 +149,7 @@ def _chosen(compact: Compact, small: Callable[[Any, Any], Predictor]) -> Predict
 def table(found: dict[str, Any]) -> str:
     """The study as Markdown."""
     about = (
-        f"{found['dataset']}, seed {found['seed']}, signs {found['signs']}, tolerance {found['tolerance']}: "
+        f"{found['dataset']}, seed {found['seed']}, tolerance {found['tolerance']}: "
         f"compaction took {found['minutes']:.1f} minutes on {found['threads']} thread(s), "
         f"{found['processor_minutes']:.1f} minutes of processor time"
     )
@@ -174,14 +172,13 @@ def main() -> None:
     )
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--caps", nargs="*", type=int, default=list(CAPS), help="rules per direction")
-    parser.add_argument("--signs", choices=["any", "nonnegative"], default="any")
     parser.add_argument("--set", nargs="*", default=[], help="other settings, compact.keep=0.5")
     parser.add_argument("--json", type=Path, help="also write all tables to this file")
     args = parser.parse_args()
     tables = []
     for folder in args.runs:
-        found = study(folder, args.caps, args.signs, args.set)
-        write_report(folder, "compact" if args.signs == "any" else f"compact-{args.signs}", found)
+        found = study(folder, args.caps, args.set)
+        write_report(folder, "compact", found)
         print(table(found), flush=True)
         tables.append(found)
     if args.json:

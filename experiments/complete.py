@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from experiments.shown import print_table
-from rnnlogic.calibrate.reliability import reliability
+from rnnlogic.calibrate.probability import reliability
 from rnnlogic.model import RNNLogic
 
 CUTS = (100, 1000)
@@ -29,7 +29,7 @@ def measure(folder: Path) -> dict[str, Any]:
     model = RNNLogic.load(folder)
     data, started, before = model.dataset, time.monotonic(), _cpu_seconds()
     level = model.level("train")
-    facts = list(model.complete(most=max(CUTS), evidence="train"))
+    facts = list(model.complete(most=max(CUTS), facts="train"))
     seconds, cpu = time.monotonic() - started, _cpu_seconds() - before
     names, held_out = data.vocab, np.concatenate([data.valid, data.test]).tolist()
     true = {(names.entities[h], names.relations[r], names.entities[t]) for h, r, t in held_out}

@@ -35,7 +35,7 @@ from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.fit.evidence import evidence_rules
+from rnnlogic.fit.weights import evidence_rules
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.mine import mine_rules
 from rnnlogic.predictors.base import Task

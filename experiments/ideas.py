@@ -26,7 +26,7 @@ from rnnlogic.predictors.base import Task
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Chain, Rule
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 
 PRIORS = (0.05, 0.1, 0.25, 0.5, 1.0)
 CONFIDENCES = (0.5, 0.2, 0.05)  # minimum PCA confidence of a new rule

@@ -17,9 +17,8 @@ from statistics import mean
 from typing import Any
 
 from paper.tables import fit_minutes, runs_of
-from rnnlogic.runs.files import read_object
+from rnnlogic.runs.files import metrics_of, read_object
 from rnnlogic.runs.finished import MODEL
-from rnnlogic.runs.reports import metrics_of
 
 ROOT = Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "metrics.json"

@@ -18,13 +18,12 @@ import numpy as np
 
 from rnnlogic.base.budget import Work
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.em import EMState, em_round
-from rnnlogic.fit.generators import new_generator, with_parameters
-from rnnlogic.generator.adam import torch_threads
+from rnnlogic.fit.em import EMState, em_round, new_generator, with_parameters
+from rnnlogic.generator.train import torch_threads
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
+from rnnlogic.runs.files import write_report
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.reports import write_report
 
 PARTS = {  # function -> what it does; none of them calls another one
     "generate": "beam search for rules",

@@ -2,7 +2,8 @@
 
     python -m experiments.proposals FOLDER [NAME ...] [--gaps 0 .05 .2] [--fit] [--json]
 
-Names: nations, umls, kinship, and `firm`, a generated graph in which every relation follows from others.
+Names: nations, umls, kinship, and two generated graphs: `firm`, in which every relation follows from others,
+and `town`, where people live in one city and are friends or rivals, but for 4 % exceptions.
 Of each a share of the facts is removed at random (0: nothing), before anything else. The rest is split and
 fitted as any graph is, in FOLDER/NAME-SHARE. `complete` then proposes facts with all known facts. A proposal
 counts as true if it was removed, so a true fact that the original lacks counts as false.
@@ -30,9 +31,10 @@ from rnnlogic.base.types import silent
 from rnnlogic.complete.complete import proposed_facts
 
 Fact = tuple[str, str, str]
-NAMES = ("nations", "umls", "kinship", "firm")
+NAMES = ("nations", "umls", "kinship", "firm", "town")
 MOST = 30_000
 PEOPLE, TEAMS = 150, 20
+RESIDENTS, FIRMS, CITIES, EXCEPTIONS = 500, 40, 25, 0.04
 
 
 def firm() -> list[Fact]:
@@ -56,10 +58,34 @@ def firm() -> list[Fact]:
     return sorted(facts)
 
 
+def town() -> list[Fact]:
+    """People work for one firm and live in one of its cities; colleagues are friends or rivals."""
+    random, facts = np.random.default_rng(0), set[Fact]()
+    sites = [random.choice(CITIES, int(random.integers(2, 4)), replace=False) for _ in range(FIRMS)]
+    facts |= {(f"firm{firm}", "at", f"city{city}") for firm in range(FIRMS) for city in sites[firm]}
+    firms, homes = list[set[int]](), list[set[int]]()
+    for person in range(RESIDENTS):
+        firms.append(set(random.integers(FIRMS, size=1 + (random.random() < EXCEPTIONS)).tolist()))
+        places = np.unique(np.concatenate([sites[firm] for firm in firms[person]]))
+        homes.append(set(random.choice(places, 1 + (random.random() < EXCEPTIONS), replace=False).tolist()))
+        facts |= {(f"person{person}", "works_for", f"firm{firm}") for firm in firms[person]}
+        facts |= {(f"person{person}", "lives_in", f"city{city}") for city in homes[person]}
+        seen = [city for city in places.tolist() if city in homes[person] or random.random() < 0.6]
+        facts |= {(f"person{person}", "visited", f"city{city}") for city in seen}
+    for one in range(RESIDENTS):
+        for other in range(RESIDENTS):
+            if one != other and firms[one] & firms[other]:
+                is_friend = random.random() < (0.75 if homes[one] & homes[other] else 0.3)
+                is_rival = random.random() < (EXCEPTIONS if is_friend else 0.6)
+                kinds = [kind for kind, holds in (("friend", is_friend), ("rival", is_rival)) if holds]
+                facts |= {(f"person{one}", kind, f"person{other}") for kind in kinds}
+    return sorted(facts)
+
+
 def facts_of(name: str) -> list[Fact]:
     """All facts of a dataset, by name."""
-    if name == "firm":
-        return firm()
+    if name in ("firm", "town"):
+        return firm() if name == "firm" else town()
     data = rl.load_dataset(name)
     every = np.concatenate([data.train, data.valid, data.test]).tolist()
     vocab = data.vocab

@@ -33,9 +33,9 @@ from rnnlogic import Chain, Constant, RNNLogic
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explanation import Explanation
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.scores import all_scores, rank_of
+from rnnlogic.explain.question import Question, all_scores, rank_of
 from rnnlogic.features.chains.paths import paths
+from rnnlogic.rules.rule import length_of
 
 Fact = tuple[str, str, str]
 Body = tuple[str, ...]  # relations in a chain; "r^-1" is r against its direction
@@ -362,7 +362,7 @@ def runs(folders: Sequence[str]) -> None:
             parts.append(rules / whole)
             named.append(sum(reason.share for reason in told.reasons))
             first = told.reasons[0].rule
-            lengths.append(first.chain.length)
+            lengths.append(length_of(first.chain))
             confidences.append(first.record.right / first.record.cases if first.record else 0.0)
         learned = model.learned
         is_chain = learned.rules.are_chains

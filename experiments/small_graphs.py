@@ -33,10 +33,10 @@ from paper.studies import full_model
 from rnnlogic import RNNLogic
 from rnnlogic.base.budget import Work
 from rnnlogic.config import Config, changed
+from rnnlogic.data.cleaning import split_facts
 from rnnlogic.data.dataset import Dataset, load_dataset
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.saving import save_dataset
-from rnnlogic.data.split import split_facts
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.mine import mine_rules

@@ -93,10 +93,10 @@ def _false_facts(train: Triples, known: Triples, number: int, random: np.random.
 def measured(dataset: rl.Dataset) -> tuple[float, float, int]:
     """Validation and test MRR of a default fit, and how many of its first proposals are test facts."""
     model = rl.RNNLogic(seed=0).fit(dataset, verbose=False)
-    valid, test = (model.evaluate(split, evidence="train").metrics()["mrr"] for split in ("valid", "test"))
+    valid, test = (model.evaluate(split, facts="train").metrics()["mrr"] for split in ("valid", "test"))
     names = dataset.vocab
     true = {(names.entities[h], names.relations[r], names.entities[t]) for h, r, t in dataset.test.tolist()}
-    first = model.complete(most=PROPOSALS, evidence="train+valid")
+    first = model.complete(most=PROPOSALS, facts="train+valid")
     return valid, test, sum((one.head, one.relation, one.tail) in true for one in first)
 
 

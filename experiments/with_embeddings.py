@@ -24,9 +24,8 @@ from typing import Any
 from experiments.shown import print_table
 from paper.studies import full_model
 from rnnlogic.base.executor import default_threads
-from rnnlogic.embeddings.base import Embedding
+from rnnlogic.embeddings.base import Embedding, joined
 from rnnlogic.embeddings.files import load_embedding
-from rnnlogic.embeddings.together import joined
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
 from rnnlogic.predictors.base import Predictor
 from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks

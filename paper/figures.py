@@ -11,7 +11,7 @@ from paper.experiment import Bench
 from paper.tables import minutes_of
 from paper.targets import FIGURES, datasets_of, point_setting, point_values
 from paper.work import STUDIES
-from rnnlogic.runs.reports import has_report, metrics_of, read_report
+from rnnlogic.runs.files import has_report, metrics_of, read_report
 
 MODELS = {"rotate": "RotatE", "ours": "RNNLogic w/o emb.", "emb": "RNNLogic with emb."}
 SOURCES = {  # whose rules

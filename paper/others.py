@@ -27,10 +27,9 @@ from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.generator.adam import torch_threads
+from rnnlogic.generator.train import torch_threads
 from rnnlogic.rules.formats import read_table
-from rnnlogic.runs.files import read_object, write_object
-from rnnlogic.runs.reports import evaluation_name, has_report
+from rnnlogic.runs.files import evaluation_name, has_report, read_object, write_object
 
 SMALL_EPOCHS = {"pykeen": 50, "differentiable": 3}
 SMALL_ROUNDS = 2  # of the paper's first code

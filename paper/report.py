@@ -30,7 +30,7 @@ from paper.targets import (
     datasets_of,
 )
 from paper.work import STUDIES
-from rnnlogic.runs.reports import has_report, metrics_of, read_report
+from rnnlogic.runs.files import has_report, metrics_of, read_report
 
 NAMES = {
     "rotate": "RotatE, our own",

@@ -14,12 +14,13 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
 from rnnlogic.base.types import Progress
 from rnnlogic.evaluation.evaluate import Scorer, evaluate
-from rnnlogic.explain.explain import Basis, Contribution, Explanation, explain_on, labelled_facts
-from rnnlogic.explain.ideas import Question
-from rnnlogic.fit.compact.compact import compact_paths, compacted
-from rnnlogic.fit.compact.levels import level_at, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
-from rnnlogic.fit.generators import new_generator, with_parameters
+from rnnlogic.explain.explain import Basis, explain_on
+from rnnlogic.explain.explanation import Explanation
+from rnnlogic.explain.question import Question, labelled_facts
+from rnnlogic.explain.reasons import Contribution
+from rnnlogic.fit.compact.compact import compact_paths, compacted, teacher_of
+from rnnlogic.fit.compact.validation import level_at, model_at
+from rnnlogic.fit.em import new_generator, with_parameters
 from rnnlogic.fit.result import Learned, unpack_learned
 from rnnlogic.fit.stages import CheckedStore
 from rnnlogic.mining.mine import best_per_head

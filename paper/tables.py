@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean, stdev
 
-from rnnlogic.runs.files import read_object
+from rnnlogic.runs.files import has_report, metrics_of, read_object, read_report
 from rnnlogic.runs.folder import CALIBRATED
-from rnnlogic.runs.reports import has_report, metrics_of, read_report
 
 METRICS = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
 ABOUT = ("model.json", "embedding/about.json")  # files with the minutes of a fit

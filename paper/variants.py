@@ -22,8 +22,8 @@ from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer, Split, evaluate
 from rnnlogic.evaluation.report import Report, save_ranks
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.fingerprints import fingerprint
-from rnnlogic.runs.reports import evaluation_name, has_report, ranks_path, write_report
+from rnnlogic.runs.files import evaluation_name, has_report, ranks_path, write_report
+from rnnlogic.runs.folder import fingerprint
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from paper.experiment import CHOICE, OTHERS, PYKEEN, Bench, Setting, experiment_names
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.types import Progress
-from rnnlogic.runs.reports import evaluation_name, has_report, report_path, write_report
+from rnnlogic.runs.files import evaluation_name, has_report, report_path, write_report
 
 STUDIES = {"rules": "rules_per_relation", "case": "case"}  # study -> name of its report
 

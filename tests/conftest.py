@@ -24,7 +24,7 @@ settings.load_profile("rnnlogic")
 
 
 # A browser or a cluster may fail for reasons of its own: these tests are run once more, and that is reported.
-RUN_ONCE_MORE = ("base/clusters/", "cli/test_cluster.py", "serve/test_pages.py")
+RUN_ONCE_MORE = ("base/test_clusters.py", "cli/test_cluster.py", "serve/test_pages.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -74,7 +74,7 @@ def ring() -> Dataset:
 def family_model() -> RNNLogic:
     """The family with its known rules, as a fit leaves it. Tests only read it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         return RNNLogic({}).fit(family())
 
 

@@ -105,10 +105,10 @@ def use(place: Path, executable: str, without_torch: bool) -> None:
         commands += [
             ["fit", "family.tsv", "-o", "run", *changes],
             ["evaluate", "run"],
-            ["rules", "run", "--top", "1"],
+            ["rules", "run", "--most", "1"],
             ["predict", "run", *asked],
             ["explain", "run", *asked, "--tail", "Solo", "--html", "why.html"],
-            ["complete", "run", "--max", "5", "-o", "new.tsv"],
+            ["complete", "run", "--most", "5", "-o", "new.tsv"],
             ["card", "run", "-o", "card.html"],
         ]
     for command in commands:

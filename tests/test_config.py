@@ -38,7 +38,7 @@ def dataset(name: str, facts: int, relations: int = 1) -> Dataset:
 def test_every_variant_has_a_default(variant):
     config = default_config(variant)
     assert config.variant == variant
-    assert config.evidence.switches >= {"negative_evidence", "constants", "prior", "surest"}
+    assert config.evidence.groups >= {"exclusions", "constants", "base_rate", "best_rule"}
 
 
 @pytest.mark.parametrize("name", ["umls", "wn18rr", "fb15k-237", "small", "large"])
@@ -122,7 +122,6 @@ def test_what_the_table_says():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("em.generate", "em.search"),
         ("plus.rules", "plus.keep"),
         ("plus.answer_weights", "plus.etas"),
         ("paths.answer_weight", "paths.eta"),
@@ -161,6 +160,12 @@ def test_arguments_work_as_in_scikit_learn():
     assert Arguments(**model.get_params()).settings_for(dataset("mine", 10)).final.rules == 50
     with pytest.raises(RNNLogicError):
         model.set_params(max_length="long")
+
+
+def test_another_distance_of_paths_is_refused():
+    assert make_config({"paths": {"distance": "modulus", "shift": 2.0}}).paths.shift == 2.0
+    with pytest.raises(RNNLogicError, match="distance is the sum of moduli now: fit again"):
+        make_config({"paths": {"distance": "euclidean"}})
 
 
 def test_a_key_that_is_gone_says_why():

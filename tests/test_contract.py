@@ -27,10 +27,10 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import app
 from rnnlogic.config import changed
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.embeddings.base import Together
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
-from rnnlogic.embeddings.together import Together
 from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
-from rnnlogic.explain.asked import Asked
+from rnnlogic.explain.question import Asked
 from rnnlogic.fit.result import Learned, pack_learned, unpack_learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Predictor, Task, predictor_class
@@ -264,6 +264,6 @@ def test_a_new_predictor_needs_its_class_and_its_entry_only(tmp_path):
     run = ["fit", facts, "-o", str(tmp_path / "cli"), "--variant", toy.NAME, *tiny_settings()]
     done = CliRunner().invoke(app, run)
     assert done.exit_code == 0, done.output
-    assert CliRunner().invoke(app, ["rules", str(tmp_path / "cli"), "--top", "1"]).exit_code == 0
+    assert CliRunner().invoke(app, ["rules", str(tmp_path / "cli"), "--most", "1"]).exit_code == 0
     done = CliRunner().invoke(app, ["fit", facts, "-o", str(tmp_path / "x"), "--variant", "tou"])
     assert "toy" in str(done.exception)

@@ -33,7 +33,7 @@ def test_cousins_are_grandchildren_of_the_same_people(family_tree):
 def test_the_known_rules_of_the_family_come_out_on_top(family_tree, seed):
     model = family_tree.learn(seed)
     for relation, known in family_tree.RULES.items():
-        assert model.rules(relation, top=1)[0].text in known
+        assert model.rules(relation, most=1)[0].text in known
     assert model.evaluate("test").metrics()["mrr"] > 0.9
 
 

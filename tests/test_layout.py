@@ -48,7 +48,7 @@ ORDER = [
 CONFIG = re.compile(r"(config|predictors\.table|(?!base\.)[\w.]+\.settings)(\.\w+)?")
 TORCH = (
     *("generator/", "predictors/", "fit/"),
-    *("embeddings/rotate_torch.py", "embeddings/pykeen_scorer.py"),
+    *("embeddings/complex_training.py", "embeddings/pykeen_scorer.py"),
 )
 LEVELS = {name: level for level, names in enumerate(ORDER) for name in names}
 
@@ -78,7 +78,7 @@ def library(module: str) -> str:
 
 
 def part_of(module: str) -> str:
-    """The part of ORDER that a module or a name in it belongs to: "mining.search.mine" to "mining"."""
+    """The part of ORDER that a module or a name in it belongs to: "mining.mine.mine_rules" to "mining"."""
     return "config" if CONFIG.fullmatch(module) else module.split(".")[0]
 
 
@@ -197,7 +197,7 @@ def test_an_answer_loads_no_learner(tmp_path):
     model.calibration()  # kept with the run: to measure it takes an optimiser
     run = model.save(tmp_path / "run")
     heavy = {"torch", "pykeen", "pandas", "scipy.optimize"}
-    learner = {"rnnlogic.fit.learn", "rnnlogic.generator.network"}
+    learner = {"rnnlogic.fit.pipeline", "rnnlogic.generator.network"}
     code = (
         "import sys; from rnnlogic.cli import main; sys.argv = ['rnnlogic', *sys.argv[1:]]\n"
         "try: main()\nexcept SystemExit as end: assert not end.code, end.code\n"

@@ -1,5 +1,7 @@
 """The facade: answers, rules, saving and loading; with given rules, and once with the real learner."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import rnnlogic
 from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.config import make_config
 from rnnlogic.evaluation.evaluate import FrequencyScorer, evaluate
+from rnnlogic.explain.asking import Question
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import RULES, STAGES, fake_learn, family, family_facts, given_rules, tiny_config
@@ -14,7 +17,7 @@ from tests.helpers.family import RULES, STAGES, fake_learn, family, family_facts
 
 @pytest.fixture
 def model(monkeypatch) -> RNNLogic:
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     return RNNLogic({"seed": 1}).fit(family())
 
 
@@ -32,7 +35,7 @@ def test_predict_gives_the_best_of_all_scores(model, head, relation):
     scores = dense_scores(model, head, relation)
     reached = np.flatnonzero(scores > -np.inf)
     assert len(reached) > 0
-    answers = model.predict(head, relation, k=100, known="keep")
+    answers = model.predict(head, relation, most=100, known="keep")
     names = model.dataset.vocab.entities
     assert {a.entity for a in answers} == {names[i] for i in reached}
     assert [a.score for a in answers] == sorted(scores[reached], reverse=True)
@@ -48,8 +51,8 @@ def test_predict_gives_the_best_of_all_scores(model, head, relation):
 def test_known_answers_are_dropped_before_the_softmax(model):
     mixed = 0
     for head in [f"grandpa{i}" for i in range(8)]:
-        everything = model.predict(head, "grandparent", k=100, facts="train", known="keep")
-        new = model.predict(head, "grandparent", k=100, facts="train")
+        everything = model.predict(head, "grandparent", most=100, facts="train", known="keep")
+        new = model.predict(head, "grandparent", most=100, facts="train")
         mixed += 0 < len(new) < len(everything)
         assert [a.entity for a in new] == [a.entity for a in everything if not a.is_known]
         assert not new or sum(a.share for a in new) == pytest.approx(1)
@@ -71,7 +74,7 @@ def test_predict_and_explain_agree(model):
 def test_many_answers_are_the_single_ones_in_order(model):
     queries = [("grandpa1", "parent"), ("child1_0", "married"), ("grandpa1", "grandparent")]
     queries += [("grandma2", "parent"), ("grandchild0_0", "grandparent^-1")]
-    assert model.predict_many(queries, k=3) == [model.predict(*query, k=3) for query in queries]
+    assert model.predict_many(queries, most=3) == [model.predict(*query, most=3) for query in queries]
 
 
 def test_more_evidence_reaches_more(model):
@@ -91,7 +94,7 @@ def test_rules_by_relation_heaviest_first(model):
     assert [(r.text, r.weight) for r in rules] == [
         (t, w) for t, w in RULES.items() if t.startswith("parent(")
     ]
-    assert [r.relation for r in model.rules(top=1)] == ["grandparent", "married", "parent", "parent^-1"]
+    assert [r.relation for r in model.rules(most=1)] == ["grandparent", "married", "parent", "parent^-1"]
     assert len(model.rules()) == len(RULES)
     inverse = model.rules("parent^-1")[0]
     assert inverse.prior is None
@@ -124,7 +127,7 @@ def test_a_wrong_key_is_told():
 
 
 def test_fit_goes_on_with_the_stages_that_are_there(monkeypatch, tmp_path):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     dataset, config = family(), make_config({})
     run = Run.create(tmp_path, dataset, config)
     run.save(STAGES[0], {"x": np.arange(3)})
@@ -135,17 +138,17 @@ def test_fit_goes_on_with_the_stages_that_are_there(monkeypatch, tmp_path):
 
 
 def test_fit_on_a_finished_run_changes_nothing(monkeypatch, tmp_path):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     RNNLogic({}).fit(family(), tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", None)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", None)
     again = RNNLogic({}).fit(family(), tmp_path)
     assert again.learned.rules == given_rules(family()).rules
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
 def test_refit_takes_the_settings_for_the_new_dataset(monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     model = RNNLogic()
     dense = [(f"a{i}", f"r{k}", f"b{j}") for i in range(9) for j in range(9) for k in range(9)]
     chain = [(f"a{i}", "parent", f"a{i + 1}") for i in range(500)]
@@ -161,3 +164,11 @@ def test_the_real_learner_finds_the_rules_of_the_family():
     assert heaviest.support > 0
     floor = evaluate(FrequencyScorer(), model.dataset, "test")
     assert model.evaluate("test").metrics()["mrr"] > 2 * floor.metrics()["mrr"]
+
+
+def test_questions_that_are_asked_together_are_asked_alike(model):
+    alike = [Question(head=f"grandpa{i}", relation="grandparent", most=2) for i in range(2)]
+    assert model.answers(alike) == [model.predict(one.head, one.relation, 2) for one in alike]
+    assert model.answers([]) == []
+    with pytest.raises(RNNLogicError, match="differ in their ends and relations only"):
+        model.answers([alike[0], replace(alike[1], facts="train")])

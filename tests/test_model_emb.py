@@ -32,7 +32,7 @@ def test_paths_are_scored_in_training_too(model):
 
 
 def test_answers_are_explained_to_the_last_bit(model):
-    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    answers = model.predict("grandpa0", "grandparent", most=10**6, known="keep")
     assert len(answers) == DATA.vocab.num_entities
     reached = 0
     for answer in answers:
@@ -45,7 +45,7 @@ def test_answers_are_explained_to_the_last_bit(model):
 
 
 def test_the_text_shows_phi_and_the_embeddings_share(model):
-    best = model.predict("grandpa0", "grandparent", k=1, facts="train")[0].entity
+    best = model.predict("grandpa0", "grandparent", most=1, facts="train")[0].entity
     told = model.explain("grandpa0", "grandparent", best, facts="train")
     text = "\n".join(told.lines(everything=True))
     assert f", phi {told.contributions[0].phi:.4f}" in text

@@ -8,10 +8,9 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import changed, default_config
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
-from rnnlogic.predictors.base import Task
+from rnnlogic.predictors.base import RuleValues, Task
+from rnnlogic.predictors.plus.network import encode_rules
 from rnnlogic.predictors.plus.train import Training
-from rnnlogic.predictors.plus.unseen import encode_rules
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.runs.folder import Run
 from tests.helpers.embeddings import random_embedding
@@ -67,19 +66,17 @@ def test_packaged_settings(variant):
     assert (config.final, config.em, config.max_length) == (plain.final, plain.em, plain.max_length)
 
 
-@pytest.mark.parametrize(
-    ("variant", "given", "expected"), [("plus", None, False), ("plus-emb", None, True), ("plus", True, True)]
-)
-def test_the_unreached_take_part_beside_an_embedding(variant, given, expected):
-    config = changed(CONFIG, {"variant": variant, "plus": {"unreached": given}})
+@pytest.mark.parametrize(("variant", "expected"), [("plus", False), ("plus-emb", True)])
+def test_the_unreached_take_part_beside_an_embedding(variant, expected):
+    config = changed(CONFIG, {"variant": variant})
     rules = RuleSet.from_rules([])
     training = Training(Task(DATA, rules, config, 1), np.empty(0), RuleValues(rules, "log1p"))
-    assert training.examples().settings.unreached is expected
+    assert training.examples().unreached is expected
 
 
 def test_the_explanation_says_what_its_numbers_are(folder):
     model = RNNLogic.load(folder)
-    best = model.predict("grandpa0", "grandparent", k=1)[0]
+    best = model.predict("grandpa0", "grandparent", most=1)[0]
     told = model.explain("grandpa0", "grandparent", best.entity)
     assert told.score == pytest.approx(best.score)
     assert "the score minus the score without it" in "\n".join(told.lines())
@@ -87,12 +84,12 @@ def test_the_explanation_says_what_its_numbers_are(folder):
     plain = told.as_dict()
     assert plain["contributions"] == "leave-one-out"
     assert plain["embedding"] is None
-    assert model.rules(top=1)[0].weight
+    assert model.rules(most=1)[0].weight
 
 
 def test_the_embedding_ranks_what_no_rule_reaches(with_embedding):
     model = with_embedding
-    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    answers = model.predict("grandpa0", "grandparent", most=10**6, known="keep")
     assert len(answers) == DATA.vocab.num_entities
     assert set(model.scorer.parameters.eta.ravel()) <= {0.05, 20.0}
     told = model.explain("grandpa0", "grandparent", answers[0].entity)
@@ -113,7 +110,7 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
     config = changed(CONFIG, {"variant": "plus-emb", "plus": plus})
     rules = ["grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"]
     model = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
-    answers = model.predict("grandpa0", "grandparent", k=10**6, known="keep")
+    answers = model.predict("grandpa0", "grandparent", most=10**6, known="keep")
     by_score = sorted(answers, key=lambda answer: -answer.score)  # `predict` orders by probability
     assert [answer.entity for answer in by_score] == list(reversed(DATA.vocab.entities))
     with pytest.raises(RNNLogicError, match="cannot be kept in a run folder"):
@@ -122,7 +119,7 @@ def test_any_model_may_take_part_by_its_scores(tmp_path):
         RNNLogic(config).fit(DATA, tmp_path / "two", embeddings=Alphabet())
     config = changed(config, {"plus": {"path_scores": True}})  # only RotatE can: all paths count alike
     again = RNNLogic(config).fit(DATA, embeddings=Alphabet(), rules=rules, generate=False)
-    assert again.predict("grandpa0", "grandparent", k=10**6, known="keep") == answers
+    assert again.predict("grandpa0", "grandparent", most=10**6, known="keep") == answers
 
 
 def test_a_model_of_pykeen_takes_part_in_scores_and_reasons():

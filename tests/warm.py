@@ -7,7 +7,7 @@ compiling the same ones. Needs no test tools.
 from tempfile import TemporaryDirectory
 
 import rnnlogic
-from rnnlogic.features.chains.sampling.budget import Budget
+from rnnlogic.features.base import Budget
 from rnnlogic.features.ground import Grounder
 from tests.golden.defaults import CASES, results  # the fourth has a network and an embedding
 from tests.helpers.family import family

@@ -19,7 +19,7 @@ from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.generator.adam import torch_threads
+from rnnlogic.generator.train import torch_threads
 from rnnlogic.statistics.statistics import training_queries
 
 SMALLEST = 1e-10  # probability of an answer that no walk reaches

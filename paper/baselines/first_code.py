@@ -26,8 +26,8 @@ from rnnlogic.config import preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
-from rnnlogic.features.chains.kernels import ANSWER, WRONG
 from rnnlogic.features.ground import Grounder
+from rnnlogic.features.kernels import ANSWER, WRONG
 from rnnlogic.features.table import Candidates
 from rnnlogic.mining.mine import best_per_head, mine_rules
 from rnnlogic.predictors.loglinear.predictor import RuleScorer

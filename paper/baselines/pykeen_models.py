@@ -26,7 +26,7 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.embeddings.pykeen_scorer import PyKEENScorer
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.generator.adam import torch_threads
+from rnnlogic.generator.train import torch_threads
 
 Settings = dict[str, Any]
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rnnlogic.data.saving import save_dataset
     from rnnlogic.data.vocab import Vocab
     from rnnlogic.evaluation.evaluate import evaluate
+    from rnnlogic.explain.asking import Question
     from rnnlogic.features.chains.paths import paths
     from rnnlogic.features.ground import Grounder
     from rnnlogic.model import RNNLogic
@@ -35,6 +36,7 @@ __all__ = [
     "Feature",
     "Graph",
     "Grounder",
+    "Question",
     "RNNLogic",
     "RNNLogicError",
     "Rule",
@@ -61,6 +63,7 @@ _MODULES = {
     "data.vocab": ("Vocab",),
     "base.errors": ("RNNLogicError",),
     "evaluation.evaluate": ("evaluate",),
+    "explain.asking": ("Question",),
     "features.ground": ("Grounder",),
     "features.chains.paths": ("paths",),
     "predictors.loglinear.predictor": ("RuleScorer",),

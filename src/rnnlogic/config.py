@@ -74,6 +74,9 @@ class Basics(Settings):
     banned: tuple[str, ...] = Field(
         (), description="Patterns of rules that are never used, such as r <- * & ..."
     )
+    only: tuple[str, ...] = Field(
+        (), description="Patterns of rules; if there are any, no other rules and features are used"
+    )
 
     @field_validator("variant")
     @classmethod

@@ -6,33 +6,36 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy as np
 
 from rnnlogic.base.budget import UNLIMITED, Budget
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
+from rnnlogic.base.renamed import renamed
 from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import Calibration, calibrate, pack_calibration, unpack_calibration
-from rnnlogic.calibrate.kept import calibration_of, keep_calibration, with_level
+from rnnlogic.calibrate.calibration import Calibration, pack_calibration, unpack_calibration
+from rnnlogic.calibrate.kept import Levels, calibration_of
 from rnnlogic.complete.possible import PossibleFacts
 from rnnlogic.config import Arguments, Config, Variant, changed
 from rnnlogic.constraints.constraints import Constraints
-from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence, load_dataset
-from rnnlogic.data.labels import Labels, relabelled
-from rnnlogic.data.templates import Templates, templated
+from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
+from rnnlogic.data.labels import Labels, Templates, relabelled, templated
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
 from rnnlogic.explain.answers import Answer, Known, Wanted, best_answers
-from rnnlogic.explain.explain import DETAILED, Basis, Comparison, Explanation, compare_on, explain_on
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.asking import Question
+from rnnlogic.explain.explain import DETAILED, Basis, compare_on, explain_on
+from rnnlogic.explain.explanation import Comparison, Explanation
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
+from rnnlogic.explain.question import Question as AskedIds
 from rnnlogic.explain.records import HeldOut, Records
 from rnnlogic.fit.given import edits_of, generating
 from rnnlogic.fit.result import Learned
@@ -44,8 +47,7 @@ from rnnlogic.review.judged import Reviewer, lacking, removed, straight_names
 from rnnlogic.review.log import DecisionLog, Decisions
 from rnnlogic.runs.constraints import FoundConstraints, StatedSource, stated_texts
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
-from rnnlogic.runs.first import keep_first_model
-from rnnlogic.runs.fitted import load_fitted
+from rnnlogic.runs.fitted import keep_first_model, load_fitted
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
 
@@ -76,8 +78,7 @@ class RNNLogic(Arguments):
     ) -> None:
         self._dataset: Dataset | None = None
         self._learned: Learned | None = None
-        self._calibration: Calibration | None = None
-        self._given_levels: dict[tuple[str, float], Level] = {}  # by known facts and what is missing
+        self._levels: Levels | None = None
         self._records: Records | None = None
         self._folder: Path | None = None  # of the run that it was loaded from
         self._reviewer = Reviewer()
@@ -119,7 +120,7 @@ class RNNLogic(Arguments):
         `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
         """
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
-        from rnnlogic.fit.learn import learn
+        from rnnlogic.fit.pipeline import learn
         from rnnlogic.fit.result import MemoryStore, cuts_of, noted_cuts
 
         with (
@@ -148,72 +149,78 @@ class RNNLogic(Arguments):
             self._take(data, config, learn(data, config, store, shown, deadline, embedding, given))
             if folder is not None:
                 args = self.dataset, self.scorer, shown, config.seed, budget.share(CALIBRATE)
-                self._calibration = calibration_of(folder, *args) if calibrate else None
+                _fitted(self._levels).calibration = calibration_of(folder, *args) if calibrate else None
                 with budget.share(FINISH).enforced():
                     folder.finish(self.learned)
             self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
             return self
 
+    @renamed(k="most", evidence="facts")
     def predict(
         self,
         head: str | None = None,
         relation: str | None = None,
-        k: int = 10,
+        most: int = 10,
         facts: Evidence = "all",
         known: Known = "drop",
         *,
         tail: str | None = None,
-        evidence: Evidence | None = None,
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> Listed[Answer]:
-        """The k best answers of (head, relation, ?); `tail` or `relation^-1` asks for heads.
+        """The `most` best answers of (head, relation, ?); `tail` or `relation^-1` asks for heads.
 
-        Known facts (`facts`; `evidence` is an alias) are left out, or with `known="keep"` only marked.
-        Candidates are the entities that some rule reaches, or all where the embedding has a say too. The most
-        probable come first; `probability` is the chance that the fact is true (docs/probability.md). Answers
-        that break a constraint are left out, unless `allow_violations`; `left_out` of the list counts them.
+        Known facts (`facts`) are left out, or with `known="keep"` only marked. Candidates are the entities
+        that some rule reaches, or all where the embedding has a say too. The most probable come first;
+        `probability` is the chance that the fact is true (docs/probability.md). Answers that break a
+        constraint are left out, unless `allow_violations`; `left_out` of the list counts them.
         """
-        if relation is None or (head is None) == (tail is None):
-            raise RNNLogicError("give a relation, and either head or tail; `explain` takes both ends")
-        vocab = self.dataset.vocab
-        if tail is not None:
-            relation = vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
-        how = k, evidence or facts, known, allow_violations, missing
-        return self.predict_many([(head or tail or "", relation)], *how)[0]
+        query = Question(head=head, relation=relation, tail=tail).forward(self.dataset.vocab)
+        return self.predict_many([query], most, facts, known, allow_violations, missing)[0]
 
+    @renamed(k="most", evidence="facts")
     def predict_many(
         self,
         queries: Sequence[tuple[str, str]],
-        k: int = 10,
+        most: int = 10,
         facts: Evidence = "all",
         known: Known = "drop",
         allow_violations: bool = False,
         missing: float | None = None,
-        evidence: Evidence | None = None,
     ) -> list[Listed[Answer]]:
         """`predict` for many (head, relation) at once, on all threads."""
+        how = Question(
+            most=most, facts=facts, known=known, allow_violations=allow_violations, missing=missing
+        )
+        return self.answers([replace(how, head=head, relation=relation) for head, relation in queries])
+
+    def answers(self, questions: Sequence[Question]) -> list[Listed[Answer]]:
+        """The answers of questions with one open end, which differ in their ends and relations only."""
+        how = questions[0].without_ends if questions else Question()
+        if any(question.without_ends != how for question in questions):
+            raise RNNLogicError("questions that are asked together differ in their ends and relations only")
         vocab = self.dataset.vocab
-        heads = np.array([vocab.entity_id(head) for head, _ in queries], np.int32)
-        relations = np.array([vocab.relation_id(relation) for _, relation in queries], np.int32)
-        facts = evidence or facts
-        graph, level = self.graph(facts), self.level(facts, missing=missing)
+        asked = [question.forward(vocab) for question in questions]
+        heads = np.array([vocab.entity_id(head) for head, _ in asked], np.int32)
+        relations = np.array([vocab.relation_id(relation) for _, relation in asked], np.int32)
+        graph, level = self.graph(how.facts), self.level(how.facts, missing=how.missing)
         rejected = self._reviewer.rejected_answers(vocab)
-        limits = k, known, rejected, self._limits(facts, allow_violations)
-        return best_answers(graph, vocab, self.scorer, level, heads, relations, Wanted(*limits))
+        wanted = Wanted(how.most, how.known, rejected, self._limits(how))
+        return best_answers(graph, vocab, self.scorer, level, heads, relations, wanted)
 
     # fmt: off
     @overload
     def explain(self, head: str, relation: str, tail: str, paths: int = 3, facts: Evidence = "all",
                 detailed: int | None = DETAILED, instead: None = None, types: str | None = None,
-                evidence: Evidence | None = None, missing: float | None = None) -> Explanation: ...
+                missing: float | None = None) -> Explanation: ...
 
     @overload
     def explain(self, head: str, relation: str, tail: str, paths: int = 3, facts: Evidence = "all",
                 detailed: int | None = DETAILED, *, instead: str, types: str | None = None,
-                evidence: Evidence | None = None, missing: float | None = None) -> Comparison: ...
+                missing: float | None = None) -> Comparison: ...
     # fmt: on
 
+    @renamed(evidence="facts")
     def explain(
         self,
         head: str,
@@ -224,27 +231,35 @@ class RNNLogic(Arguments):
         detailed: int | None = DETAILED,
         instead: str | None = None,
         types: str | None = None,
-        evidence: Evidence | None = None,
         missing: float | None = None,
     ) -> Explanation | Comparison:
         """Why relation(head, tail) is likely: the reasons, then ideas, the rules of each, and their paths.
 
-        `facts` are those that are known (`evidence` is an alias); its rank is the place in the list of
-        `predict`. With another answer `instead`, why the two scores differ. `types` is the relation that
-        gives the types shown beside entities, or "off"; usual ones are found. `missing` says how many facts
-        are missing, as `complete` has it. Print it, or show it in a notebook.
+        `facts` are those that are known; its rank is the place in the list of `predict`. With another answer
+        `instead`, why the two scores differ. `types` and `missing` mean what they mean to `complete`.
         """
-        vocab = with_types(self._reviewer.noted(self.dataset), self.dataset.graph("all"), types)
-        asked = Question(vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail))
-        facts = evidence or facts
-        graph, level = self.graph(facts), self.level(facts, missing=missing)
+        how = Question(instead=instead, facts=facts, types=types, missing=missing)
+        return self.why(replace(how, head=head, relation=relation, tail=tail), paths, detailed)
+
+    def why(
+        self, question: Question, paths: int = 3, detailed: int | None = DETAILED
+    ) -> Explanation | Comparison:
+        """Explain the answer of a question with both ends; with `instead`, why it is preferred to another.
+
+        The `detailed` strongest rules come with up to `paths` paths each; None: all do.
+        """
+        head, relation, tail = (getattr(question, name) or "" for name in ("head", "relation", "tail"))
+        facts, vocab = question.facts, self._reviewer.noted(self.dataset)
+        vocab = with_types(vocab, self.dataset.graph("all"), question.types)
+        asked = AskedIds(vocab.entity_id(head), vocab.relation_id(relation), vocab.entity_id(tail))
+        graph, level = self.graph(facts), self.level(facts, missing=question.missing)
         rejected = self._reviewer.rejected_answers(vocab).get((asked.head, asked.relation), ())
-        probability = partial(level.probabilities, graph)
-        known = graph, probability, self.records, rejected, self._limits(facts, allowing=False)
+        limits = self._limits(replace(question, types=None))
+        known = graph, partial(level.probabilities, graph), self.records, rejected, limits
         basis = Basis(graph, vocab, self.scorer, *known)
-        if instead is None:
+        if question.instead is None:
             return explain_on(basis, asked, paths, detailed)
-        return compare_on(basis, asked, vocab.entity_id(instead), paths, detailed)
+        return compare_on(basis, asked, vocab.entity_id(question.instead), paths, detailed)
 
     @property
     def records(self) -> Records:
@@ -254,10 +269,11 @@ class RNNLogic(Arguments):
             self._records = Records(self.dataset.graph("train"), self.learned.rules, held_out=held_out)
         return self._records.doubting(self.decisions, self.dataset.vocab)
 
+    @renamed(top="most")
     def rules(
         self,
         relation: str | None = None,
-        top: int | None = None,
+        most: int | None = None,
         sort: Sort = "use",
         min_confidence: float = 0.0,
         min_support: int = 0,
@@ -265,74 +281,84 @@ class RNNLogic(Arguments):
         use: bool = False,
         progress: Progress | None = None,
     ) -> list[RuleInfo]:
-        """Rules by relation, best first; of one relation only, or only the `top` of each.
+        """Rules by relation, best first; of one relation only, or only the `most` best of each.
 
         Those come first that decide most on validation facts; `sort` is "use", "weight", "confidence" or
         "support", and `use` counts what they decide anyway. Other figures are AMIE's on the training facts.
         """
-        choice = Choice(top, sort, min_confidence, min_support, max_length, use)
+        choice = Choice(most, sort, min_confidence, min_support, max_length, use)
         every = self.learned.rules.head_relations().tolist()
         wanted = every if relation is None else [self.dataset.vocab.relation_id(relation)]
         return list_rules(self.learned, self.dataset, wanted, choice, progress or silent)
 
+    @renamed(evidence="facts")
     def evaluate(
         self,
         split: Split = "test",
-        evidence: Evidence = "train",
+        facts: Evidence = "train",
         sides: Side = "both",
         progress: Tick | None = None,
         negatives: int | None = None,
         seed: int = 0,
         max_minutes: float | None = None,
         allow_violations: bool = False,
-        facts: Evidence | None = None,
     ) -> Report:
         """Rank the answers of a split by the rules, among all entities or so many sampled ones.
 
-        `facts` are the known ones (`evidence` is an alias): those of train unless told otherwise. With
-        `max_minutes` as large a sample of the facts is asked as there is time for. Answers that break a
-        constraint found in the known facts come last, unless `allow_violations`.
+        `facts` are the known ones: those of train unless told otherwise. With `max_minutes` as large a sample
+        of the facts is asked as there is time for. Answers that break a constraint found in the known facts
+        come last, unless `allow_violations`.
         """
-        budget, evidence = Budget.of_minutes(max_minutes), facts or evidence
-        limits = self._limits(evidence, allow_violations, self.dataset.graph(evidence))
-        what = self.scorer, self.dataset, split, evidence, sides
+        how = Question(facts=facts, allow_violations=allow_violations)
         return evaluate(
-            *what, progress=progress, negatives=negatives, seed=seed, budget=budget, constraints=limits
+            *(self.scorer, self.dataset, split, facts, sides),
+            progress=progress,
+            negatives=negatives,
+            seed=seed,
+            budget=Budget.of_minutes(max_minutes),
+            constraints=self._limits(how, self.dataset.graph(facts)),
         )
 
+    @renamed(evidence="facts")
     def complete(
         self,
         relation: str | None = None,
         min_probability: float = 0.0,
         most: int = 1000,
-        evidence: Evidence = "all",
+        facts: Evidence = "all",
         progress: Progress | None = None,
         types: str | None = None,
         budget: Budget = UNLIMITED,
         allow_violations: bool = False,
         missing: float | None = None,
-        facts: Evidence | None = None,
     ) -> Stream[NewFact]:
-        """The most probable facts that are not known (`facts`, or `evidence`), best first, with reasons.
+        """The most probable facts that are not known (`facts`), best first, with reasons.
 
         They come one by one once all questions have been asked; memory does not grow with their number. Facts
         are left out that break a constraint, unless `allow_violations`; `left_out` of the result counts them.
         `types` is the relation that says what kind of thing an entity is ("off" for none). A budget leaves
-        out entities with few facts first. `missing` says how many facts are missing, or below 1 which share
-        of the known ones.
+        out entities with few facts first. `missing` is the number of missing facts, or below 1 their share.
         """
+        how = Question(facts=facts, allow_violations=allow_violations, missing=missing, types=types)
+        wanted = replace(how, relation=relation, min_probability=min_probability, most=most)
+        return self.proposals(wanted, progress, budget)
+
+    def proposals(
+        self, question: Question, progress: Progress | None = None, budget: Budget = UNLIMITED
+    ) -> Stream[NewFact]:
+        """`complete` for the relation of a question, or for all."""
         from rnnlogic.complete.complete import complete, relations_named
 
-        wanted = relations_named(self.dataset.vocab, relation)
-        evidence = facts or evidence
-        level, graph = self.level(evidence, progress, budget, missing), self.graph(evidence)
-        found_limits = self._limits(evidence, allow_violations, None, types)
+        wanted = relations_named(self.dataset.vocab, question.relation)
+        level = self.level(question.facts, progress, budget, question.missing)
+        found_limits, graph = self._limits(question), self.graph(question.facts)
         possible = None if found_limits is None else PossibleFacts(found_limits)
         rejected = {one.fact for one in self.decisions.current().values() if one.is_true is False}
-        limits = min_probability, most + len(rejected), progress or silent, possible, budget, self.records
+        most = question.most + len(rejected)
+        limits = question.min_probability, most, progress or silent, possible, budget, self.records
         found = complete(graph, self._reviewer.noted(self.dataset), self.scorer, level, wanted, *limits)
         kept = (fact for fact in found if (fact.head, fact.relation, fact.tail) not in rejected)
-        return Stream(islice(kept, most), None if possible is None else possible.left_out)
+        return Stream(islice(kept, question.most), None if possible is None else possible.left_out)
 
     def constraints(self, evidence: Evidence = "train", types: str | None = None) -> Constraints:
         """What cannot be true beside the known facts: found in those of the dataset, or stated.
@@ -349,14 +375,12 @@ class RNNLogic(Arguments):
         other._constraints = FoundConstraints(texts)
         return other
 
-    def _limits(
-        self, evidence: Evidence, allowing: bool, graph: Graph | None = None, types: str | None = None
-    ) -> Constraints | None:
+    def _limits(self, how: Question, graph: Graph | None = None) -> Constraints | None:
         """The constraints that answers must keep; None if all are allowed."""
-        if allowing or not self.config.constraints.enabled:
+        if how.allow_violations or not self.config.constraints.enabled:
             return None
-        known = self.graph(evidence) if graph is None else graph
-        return self._constraints.on(self.dataset, evidence, known, types)
+        known = self.graph(how.facts) if graph is None else graph
+        return self._constraints.on(self.dataset, how.facts, known, how.types)
 
     @property
     def decisions(self) -> Decisions:
@@ -406,9 +430,7 @@ class RNNLogic(Arguments):
 
     def calibration(self, progress: Progress | None = None) -> Calibration:
         """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
-        for evidence in EVIDENCE_SPLITS:
-            self.level(cast("Evidence", evidence), progress)
-        return _fitted(self._calibration)
+        return _fitted(self._levels).every(progress or silent)
 
     def level(
         self,
@@ -417,27 +439,8 @@ class RNNLogic(Arguments):
         budget: Budget = UNLIMITED,
         missing: float | None = None,
     ) -> Level:
-        """How probable facts are that this evidence does not hold; measured now if it was not before.
-
-        `missing` says how many facts are missing; what is measured for it is kept in memory only.
-        """
-        if evidence not in EVIDENCE_SPLITS:
-            raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
-        if missing is not None:
-            return self._level_for(evidence, missing, progress or silent)
-        if self._calibration is None or evidence not in self._calibration.levels:
-            how = progress or silent, self.config.seed, evidence, budget
-            self._calibration = with_level(self._calibration, self.dataset, self.scorer, *how)
-            if not budget.is_limited:
-                keep_calibration(self._folder, self._calibration, self.dataset)
-        return _fitted(self._calibration).levels[evidence]
-
-    def _level_for(self, evidence: Evidence, missing: float, progress: Progress) -> Level:
-        key = evidence, missing
-        if key not in self._given_levels:
-            what = self.dataset, self.scorer, progress, self.config.seed, [evidence]
-            self._given_levels[key] = calibrate(*what, missing=missing).levels[evidence]
-        return self._given_levels[key]
+        """How probable facts are that the evidence lacks (`missing` of them), measured if need be."""
+        return _fitted(self._levels).of(evidence, progress or silent, budget, missing)
 
     def on(self, graph: Any) -> RNNLogic:
         """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
@@ -487,7 +490,7 @@ class RNNLogic(Arguments):
         for fact in lacking(self.dataset, gone, accepted):
             raise RNNLogicError(f"{' '.join(fact)!r} is no known fact, so it cannot be taken away")
         less = self._like_this(removed(self.dataset, gone), self.learned)
-        less._calibration = self._calibration
+        _fitted(less._levels).calibration = _fitted(self._levels).calibration
         less._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone | gone)
         return less
 
@@ -509,7 +512,7 @@ class RNNLogic(Arguments):
         gone = [straight_names(self.dataset.vocab, *fact) for fact in facts]
         less, level = self.without_facts(gone), self.level(evidence)
         accepted = [one.fact for one in self.decisions.current().values() if one.is_true]
-        proposals = list(self.complete(most=most, evidence=evidence, progress=progress))
+        proposals = list(self.complete(most=most, facts=evidence, progress=progress))
         graphs = self.graph(evidence), less.graph(evidence)
         about = graphs, self.dataset.vocab, self.scorer, level
         return what_falls(about, accepted, proposals, frozenset(gone), threshold, self.records)
@@ -529,8 +532,8 @@ class RNNLogic(Arguments):
         run = Run.create(folder, self.dataset, self.config)
         if self.scorer.embedding is not None:
             save_with_run(self.scorer.embedding, self.dataset.vocab, run)
-        if self._calibration is not None:
-            run.save_calibration(*pack_calibration(self._calibration))
+        if (calibration := _fitted(self._levels).calibration) is not None:
+            run.save_calibration(*pack_calibration(calibration))
         run.finish(self.learned)
         DecisionLog.of_run(folder).extend(self.decisions.every)
         return run.folder
@@ -544,7 +547,8 @@ class RNNLogic(Arguments):
         fitted = load_fitted(folder)
         model = cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
         model.preliminary, model.left_out = fitted.preliminary, fitted.left_out
-        model._folder, model._reviewer = Path(folder), Reviewer(DecisionLog.of_run(folder))
+        model._folder = _fitted(model._levels).folder = Path(folder)
+        model._reviewer = Reviewer(DecisionLog.of_run(folder))
         return model
 
     @property
@@ -582,9 +586,10 @@ class RNNLogic(Arguments):
     ) -> RNNLogic:
         self._dataset, self._config, self._learned = dataset, config, learned
         self._constraints = FoundConstraints(config.constraints.stated, self.transfer is not None)
-        self.preliminary, self.left_out, self._folder, self._given_levels = None, {}, None, {}
-        relations = dataset.vocab.num_relations
-        self._calibration = None if calibration is None else unpack_calibration(*calibration, relations)
+        self.preliminary, self.left_out, self._folder = None, {}, None
+        self._levels = Levels(dataset, learned.predictor, config.seed)
+        if calibration is not None:
+            self._levels.calibration = unpack_calibration(*calibration, dataset.vocab.num_relations)
         return self
 
 

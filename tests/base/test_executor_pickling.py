@@ -18,11 +18,10 @@ USERS = (
     "generator.network",
     "features.ground",
     "fit.compact.compact",
-    "mining.search",
+    "mining.mine",
     "statistics.statistics",
     "predictors.loglinear.fit",
-    "predictors.pieces",
-    "predictors.plus.examples",
+    "predictors.base",
     "predictors.plus.train",
 )
 PLUS = {"epochs": 1, "dim": 4, "hidden": 5, "etas": (0.05,)}

@@ -6,9 +6,9 @@ import zipfile
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.limits import limit
 from rnnlogic.base.settings import read_values
 from rnnlogic.data.dataset import load_dataset
+from rnnlogic.data.places import limit
 
 FACTS = b"a\tr\tb\nb\tr\tc\nc\tr\ta\n"
 

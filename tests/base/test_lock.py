@@ -1,6 +1,5 @@
 """One writer at a time; a kill leaves nothing behind."""
 
-import json
 import os
 import signal
 import subprocess
@@ -39,7 +38,7 @@ def test_the_holder_is_named_and_a_kill_frees_the_folder(holder, tmp_path):
     holder.wait()
     assert (tmp_path / LOCK).is_file()
     with exclusive(tmp_path):
-        assert json.loads((tmp_path / LOCK).read_text())["pid"] == os.getpid()
+        assert (tmp_path / LOCK).read_text().startswith(f"{os.getpid()}\n")
     assert not (tmp_path / LOCK).exists()
 
 
@@ -51,13 +50,15 @@ def test_the_same_process_does_not_write_twice(tmp_path):
 
 
 def left_behind(folder: Path, **changes) -> None:
+    """Leave the file of a holder that was killed; `changes` of the process, the machine and its last line."""
     with exclusive(folder):
-        holder = json.loads((folder / LOCK).read_text())
-    (folder / LOCK).write_text(json.dumps(holder | changes))
+        process, machine, last, _ = (folder / LOCK).read_text().split("\n")
+    holder = {"process": process, "machine": machine, "last": last} | changes
+    (folder / LOCK).write_text("".join(f"{part}\n" for part in holder.values()))
 
 
 def test_another_machine_cannot_be_looked_at_so_a_person_decides(tmp_path):
-    left_behind(tmp_path, host="elsewhere", boot="other")
+    left_behind(tmp_path, machine="elsewhere", last="another boot")
     with pytest.raises(LockedError, match="on elsewhere"):
         exclusive(tmp_path).__enter__()
     (tmp_path / LOCK).unlink()
@@ -66,7 +67,7 @@ def test_another_machine_cannot_be_looked_at_so_a_person_decides(tmp_path):
 
 
 def test_a_reboot_leaves_nothing_behind(tmp_path):
-    left_behind(tmp_path, boot="before the reboot", pid=1)
+    left_behind(tmp_path, last="before the reboot", process=1)
     with exclusive(tmp_path):
         pass
 
@@ -75,15 +76,35 @@ def test_without_locks_of_the_system_the_holder_is_looked_for(tmp_path, monkeypa
     def unsupported(*_):
         raise OSError(95, "Operation not supported")
 
-    monkeypatch.setattr("rnnlogic.base.lock.fcntl.flock", unsupported)
-    with exclusive(tmp_path), pytest.raises(LockedError), exclusive(tmp_path):
+    monkeypatch.setattr("fcntl.flock", unsupported)
+    with (
+        exclusive(tmp_path),
+        pytest.raises(LockedError, match=rf"process {os.getpid()} on .*, since 2"),
+        exclusive(tmp_path),
+    ):
         pass
-    left_behind(tmp_path, pid=2**22 + 1)
+    left_behind(tmp_path, process=2**22 + 1)
     with exclusive(tmp_path):
         pass
-    left_behind(tmp_path, pid=1, began="another process had this number")
+    left_behind(tmp_path, process=1, last=1 << 64)  # when the process began: another one had this number
     with exclusive(tmp_path):
         pass
+    left_behind(tmp_path, machine="elsewhere")
+    with pytest.raises(LockedError, match="on elsewhere"):
+        exclusive(tmp_path).__enter__()
+    (tmp_path / LOCK).unlink()
+    with exclusive(tmp_path):
+        pass
+
+
+def test_damaged_files_and_links_are_told_apart(tmp_path):
+    (tmp_path / LOCK).write_bytes(b"\xff half a file")
+    with exclusive(tmp_path):
+        pass
+    (tmp_path / LOCK).symlink_to(tmp_path / "anything")
+    with pytest.raises(LockedError, match="is a link"):
+        exclusive(tmp_path).__enter__()
+    assert not (tmp_path / "anything").exists()
 
 
 def test_no_trace_where_nothing_was_written(tmp_path):

@@ -1,4 +1,4 @@
-"""Nothing in a name steers a terminal, a reader's eye or a spreadsheet."""
+"""Text and tables from data are shown as they are and steer nothing; numbers in them are read, or None."""
 
 import json
 import math
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rnnlogic.base.text import cell, json_text, printable, text_table, valid_json, visible
+from rnnlogic.base.text import cell, json_text, printable, text_table, valid_json, visible, whole_number
 
 NASTY = "a\x1b[31m\x07\x9b\u202eb\u2066\ufeff\x00\ud800"
 
@@ -43,3 +43,13 @@ def test_formulas(text):
 def test_a_table_is_aligned_and_names_steer_nothing():
     lines = text_table(["name", "n"], [["a\x1b[2J", 1], ["b", 22.5], ["c", None]], most=2).split("\n")
     assert lines == ["name         n", "a\\x1b[2J     1", "b         22.5", "... and 1 more"]
+
+
+@pytest.mark.parametrize(("text", "number"), [("0", 0), ("007", 7), ("9" * 18, 10**18 - 1), ("\u0663", 3)])
+def test_digits_are_a_number(text, number):
+    assert whole_number(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "-1", "+1", " 1", "1.0", "1_0", "\u00b2", "x", "9" * 19, "1" * 5000])
+def test_anything_else_is_none(text):
+    assert whole_number(text) is None

@@ -15,7 +15,7 @@ def fitted(data):
 
 def proposals(model, number):
     vocab = model.dataset.vocab
-    facts = list(model.complete(most=number, evidence="train"))
+    facts = list(model.complete(most=number, facts="train"))
     ids = [
         (vocab.entity_id(one.head), vocab.relation_id(one.relation), vocab.entity_id(one.tail))
         for one in facts

@@ -13,7 +13,7 @@ from tests.helpers.family import fake_learn, family
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A run whose time was up before anything was calibrated."""
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     RNNLogic({}).fit(family(), tmp_path / "run")
     Run.open(tmp_path / "run").save_calibration(*pack_calibration(Calibration({})))
     return tmp_path / "run"
@@ -26,7 +26,7 @@ def refuse(*_, **__):
 def test_it_is_measured_once(folder, monkeypatch):
     with exclusive(folder):  # somebody else writes: nothing is kept, and nothing fails
         RNNLogic.load(folder).level("train")
-    assert not RNNLogic.load(folder)._calibration.levels
+    assert not RNNLogic.load(folder)._levels.calibration.levels
     first = {evidence: RNNLogic.load(folder).level(evidence) for evidence in ("train", "all")}
     monkeypatch.setattr("rnnlogic.calibrate.kept.calibrated", refuse)
     for evidence, level in first.items():
@@ -38,4 +38,4 @@ def test_it_is_measured_once(folder, monkeypatch):
 def test_a_model_on_other_facts_leaves_the_run_alone(folder):
     more = RNNLogic.load(folder).with_facts([("new", "parent", "grandpa0")])
     more.level("train")
-    assert not RNNLogic.load(folder)._calibration.levels
+    assert not RNNLogic.load(folder)._levels.calibration.levels

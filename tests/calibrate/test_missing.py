@@ -6,7 +6,7 @@ import pytest
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import silent
 from rnnlogic.calibrate.calibration import calibrate
-from rnnlogic.calibrate.missing import Scored, estimated_missing, number_given, parsed_missing, spread
+from rnnlogic.calibrate.missing import Scored, estimated_missing, number_given, parsed_missing
 from rnnlogic.calibrate.probability import (
     ProbabilityModel,
     Rows,
@@ -54,17 +54,6 @@ def test_a_relation_with_few_facts_stays_with_the_whole():
 def test_nothing_reached_is_no_estimate():
     nothing = scored([], [])
     assert estimated_missing(nothing, nothing, np.array([3, 0]), np.array([10, 0])).tolist() == [0, 0]
-
-
-def test_shares_lie_between_hidden_and_known_facts():
-    cases, facts = np.array([30, 10, 0]), np.array([500, 480, 20])
-    found = spread(cases, facts)
-    assert found.sum() == pytest.approx(1)
-    assert found[1] / (found[0] + found[1]) + 0.25 > 480 / 1000
-    assert 10 / 40 < found[1] < 480 / 980
-    assert found[2] == 0  # no hidden fact stands for it
-    same = spread(np.array([50, 50]), np.array([500, 500]))
-    assert same.tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_what_users_write():

@@ -12,10 +12,12 @@ from rnnlogic.calibrate.probability import (
     Rows,
     _loss,
     fit_probability,
+    held_out_logits,
     recalibration,
+    reliability,
+    reliability_of_cases,
     stretched,
 )
-from rnnlogic.calibrate.reliability import held_out_logits, reliability, reliability_of_cases
 
 
 def synthetic(share: float, number: int = 20_000, seed: int = 0):
@@ -108,13 +110,13 @@ def test_logits_that_are_off_are_set_right():
 
 
 @given(
-    st.lists(st.floats(-8, 8), min_size=2, max_size=6), st.lists(st.floats(0.1, 3), min_size=4, max_size=4)
+    st.lists(st.floats(-8, 8), min_size=2, max_size=6), st.lists(st.floats(0.1, 3), min_size=2, max_size=2)
 )
 def test_a_stretch_keeps_the_order_and_one_of_ones_changes_nothing(logits, factors):
     z = np.sort(np.array(logits))
     assert stretched(z, AS_THEY_ARE) == pytest.approx(z)
     assert (np.diff(stretched(z, np.array([*factors, -1.0]))) >= -1e-12).all()
-    assert stretched(z, np.array([2.0, 2.0, 2.0, 2.0, 1.0])) == pytest.approx(2 * z + 1)
+    assert stretched(z, np.array([2.0, 2.0, 1.0])) == pytest.approx(2 * z + 1)
 
 
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=6), st.integers(0, 6))

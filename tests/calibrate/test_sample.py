@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.calibrate.probability import ProbabilityModel
-from rnnlogic.calibrate.sample import Design, draw_proposals, look_twice
-from rnnlogic.calibrate.standing import straight, two_way
+from rnnlogic.calibrate.proposals import Design, draw_proposals, look_twice, straight, two_way
 from tests.helpers import calibration as oracles
 
 DRAWS = 300

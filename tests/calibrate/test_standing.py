@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlogic.calibrate.standing import WIDTH, new_answers, straight, turned, two_way
+from rnnlogic.calibrate.proposals import WIDTH, new_answers, straight, turned, two_way
 from tests.helpers import calibration as oracles
 
 seeds = st.integers(0, 10**6)

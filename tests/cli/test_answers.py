@@ -33,7 +33,7 @@ def test_predict_as_json_and_as_table(folder, model, monkeypatch, capsys):
         "grandpa0",
         "--relation",
         "grandparent",
-        "--top",
+        "--most",
         "3",
         "--facts",
         "train",
@@ -61,8 +61,20 @@ def test_predict_the_other_way_round(folder, model, monkeypatch, capsys):
         assert json.loads(capsys.readouterr().out)["answers"] == expected
 
 
+@pytest.mark.parametrize("old", [("--top", "2"), ("--top=2",)])
+def test_an_old_option_is_understood_with_a_note(folder, monkeypatch, capsys, old):
+    asked = ("predict", folder, "--head", "grandpa0", "--relation", "grandparent")
+    assert run(*asked, "--most", "2", monkeypatch=monkeypatch) == 0
+    expected = capsys.readouterr()
+    assert run(*asked, *old, monkeypatch=monkeypatch) == 0
+    told = capsys.readouterr()
+    assert told.out == expected.out
+    assert told.err == "note: --top is now --most\n"
+    assert "--top" not in expected.err
+
+
 def test_known_answers_are_marked(folder, model, monkeypatch, capsys):
-    arguments = ("--head", "grandpa0", "--relation", "grandparent", "--known", "keep", "--top", "99")
+    arguments = ("--head", "grandpa0", "--relation", "grandparent", "--known", "keep", "--most", "99")
     assert run("predict", folder, *arguments, monkeypatch=monkeypatch) == 0
     expected = model.predict("grandpa0", "grandparent", 99, known="keep")
     rows = capsys.readouterr().out.splitlines()[2:][: len(expected)]
@@ -88,7 +100,7 @@ def test_many_queries(folder, model, monkeypatch, capsys, tmp_path, from_stdin):
     source = "-" if from_stdin else str(path)
     expected = model.predict_many(queries, 2)
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    assert run("predict", folder, "--input", source, "--top", "2", monkeypatch=monkeypatch) == 0
+    assert run("predict", folder, "--input", source, "--most", "2", monkeypatch=monkeypatch) == 0
     header, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
     columns = ["head", "relation", "rank", "answer", "score", "probability", "known", "label", "problem"]
     assert header == columns
@@ -99,7 +111,7 @@ def test_many_queries(folder, model, monkeypatch, capsys, tmp_path, from_stdin):
         for i, answer in enumerate(answers, 1)
     ]
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    assert run("predict", folder, "--input", source, "--top", "2", "--json", monkeypatch=monkeypatch) == 0
+    assert run("predict", folder, "--input", source, "--most", "2", "--json", monkeypatch=monkeypatch) == 0
     told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [entry["answers"] for entry in told] == [plain(answers) for answers in expected]
 
@@ -126,7 +138,7 @@ def test_rows_with_unknown_names_are_marked_and_the_others_answered(
 ):
     path = tmp_path / "queries.tsv"
     path.write_text("grandpa0\tgrandparent\ngranpa0\tparrent\n\ngrandma1\tparent\n", encoding="utf-8")
-    arguments = ("predict", folder, "--input", str(path), "--top", "2")
+    arguments = ("predict", folder, "--input", str(path), "--most", "2")
     assert run(*arguments, monkeypatch=monkeypatch) == 1
     shown = capsys.readouterr()
     rows = [line.split("\t") for line in shown.out.splitlines()[1:]]
@@ -149,9 +161,9 @@ def test_rows_with_unknown_names_are_marked_and_the_others_answered(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--relation", "parent"], "give --relation with either --head or --tail"),
-        (["--head", "grandpa0"], "give --relation with either --head or --tail"),
-        (["--head", "a", "--tail", "b", "--relation", "parent"], "`rnnlogic explain` takes both ends"),
+        (["--relation", "parent"], "give a relation, and either head or tail"),
+        (["--head", "grandpa0"], "give a relation, and either head or tail"),
+        (["--head", "a", "--tail", "b", "--relation", "parent"], "`explain` takes both ends"),
         (["--input", "x.tsv", "--head", "a"], "not both"),
         (["--input", "nowhere.tsv"], "nowhere.tsv: cannot be read"),
         (["--head", "granpa0", "--relation", "parent"], "did you mean 'grandpa0'"),

@@ -17,9 +17,8 @@ from rnnlogic.evaluation.report import save_ranks
 from rnnlogic.fit.result import FIGURES, Learned
 from rnnlogic.model import RNNLogic
 from rnnlogic.runs.compare import compare_runs
-from rnnlogic.runs.fingerprints import fingerprint
-from rnnlogic.runs.folder import Run
-from rnnlogic.runs.reports import ranks_path
+from rnnlogic.runs.files import ranks_path
+from rnnlogic.runs.folder import Run, fingerprint
 from tests.helpers.embeddings import random_embedding
 from tests.helpers.family import family, family_facts, given_rules, tiny_config
 

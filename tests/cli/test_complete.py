@@ -11,7 +11,7 @@ from tests.helpers.commands import run
 from tests.helpers.embeddings import random_embedding
 from tests.helpers.family import family, tiny_config, write_family
 
-TRAIN = ("--max", "9", "--evidence", "train")
+TRAIN = ("--most", "9", "--facts", "train")
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def names_of(dataset, *splits):
     [("train", ["train"]), ("train+valid", ["train", "valid"]), ("all", ["train", "valid", "test"])],
 )
 def test_no_fact_of_the_evidence_is_proposed(model, evidence, splits):
-    found = {triple(fact) for fact in model.complete(evidence=evidence, most=10**5)}
+    found = {triple(fact) for fact in model.complete(facts=evidence, most=10**5)}
     assert bool(found) == (evidence != "all")  # the family as a whole lacks nothing that the rules know
     assert not found & names_of(model.dataset, *splits)
 
 
 def test_held_back_facts_come_first(model):
-    proposals = list(model.complete(evidence="train", most=100))
+    proposals = list(model.complete(facts="train", most=100))
     held_back = names_of(model.dataset, "valid", "test")
     true = [triple(fact) in held_back for fact in proposals]
     assert len(true) >= 50
@@ -67,7 +67,7 @@ def test_a_model_with_more_facts_is_calibrated_anew(model):
 @pytest.mark.parametrize("kind", ["tsv", "jsonl"])
 def test_the_file_holds_what_the_model_says(folder, model, kind, tmp_path, monkeypatch, capsys):
     path = tmp_path / f"new.{kind}"
-    arguments = ("--max", "7", "--evidence", "train", "--relation", "grandparent", "--min-probability", "0.2")
+    arguments = ("--most", "7", "--facts", "train", "--relation", "grandparent", "--min-probability", "0.2")
     assert run("complete", folder, "-o", str(path), *arguments, monkeypatch=monkeypatch) == 0
     expected = list(model.complete("grandparent", 0.2, 7, "train"))
     assert expected
@@ -87,7 +87,7 @@ def test_json_summary_with_reliability(folder, model, tmp_path, monkeypatch, cap
     told = json.loads(capsys.readouterr().out)
     assert (told["facts"], told["evidence"]) == (9, "train")
     assert told["calibration"] == model.level("train").as_dict()
-    total = sum(fact.probability for fact in model.complete(most=9, evidence="train"))
+    total = sum(fact.probability for fact in model.complete(most=9, facts="train"))
     assert told["expected_true"] == pytest.approx(total)
 
 
@@ -123,7 +123,7 @@ def test_on_another_graph(model, folder, tmp_path, monkeypatch, capsys):
     write_family(graph)
     options = ("-o", str(path), "--graph", str(graph), *TRAIN)
     assert run("complete", folder, *options, monkeypatch=monkeypatch) == 0
-    expected = [fact.as_dict() for fact in model.on(str(graph)).complete(most=9, evidence="train")]
+    expected = [fact.as_dict() for fact in model.on(str(graph)).complete(most=9, facts="train")]
     assert expected
     assert [json.loads(line) for line in path.read_text().splitlines()] == expected
 
@@ -135,7 +135,7 @@ def test_with_an_embedding_that_has_a_say_on_every_entity(tmp_path):
     config = changed(tiny_config(), {"variant": "rnnlogic-emb", "paths": paths, "em": {"rounds": 1}})
     model = RNNLogic(config).fit(data, embeddings=embedding)
     assert np.all(model.scorer.eta > 0)
-    found = list(model.complete("married", evidence="train", most=100))
+    found = list(model.complete("married", facts="train", most=100))
     assert len(found) == 100
     assert {fact.rule is None for fact in found} == {True, False}
     assert all((fact.rule is None) == (fact.path is None) for fact in found)

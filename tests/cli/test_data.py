@@ -37,7 +37,7 @@ def test_info_as_json(monkeypatch, capsys):
 def test_info_as_text_shows_cleaning_and_the_largest_relations(tmp_path, monkeypatch, capsys):
     path = tmp_path / "facts.tsv"
     path.write_text("a\tbig\tb\nb\tbig\ta\n\na\tsmall\tb\na\tsmall\tb\na\tbig\ta\n", encoding="utf-8")
-    assert run("data", "info", str(path), "--top", "1", monkeypatch=monkeypatch) == 0
+    assert run("data", "info", str(path), "--most", "1", monkeypatch=monkeypatch) == 0
     out = capsys.readouterr().out
     assert "note: 1 blank line(s) skipped" in out
     assert "note: 1 repeated fact(s) removed from facts" in out

@@ -32,13 +32,13 @@ def folders(tmp_path_factory):
 
 def test_rules_that_went_and_changed(folders, capsys, monkeypatch, tmp_path):
     page = tmp_path / "diff.html"
-    assert run("diff", *folders, "--max", "0", "--json", "--html", str(page), monkeypatch=monkeypatch) == 0
+    assert run("diff", *folders, "--most", "0", "--json", "--html", str(page), monkeypatch=monkeypatch) == 0
     found = json.loads(capsys.readouterr().out)["rules"]
     assert (len(found["went"]), len(found["came"]), len(found["changed"])) == (1, 0, 1)
     before, after = (found["changed"][0][when]["weight"] for when in ("before", "after"))
     assert after - before == pytest.approx(0.5)
     assert "Rules that went: 1" in page.read_text(encoding="utf-8")
-    assert run("diff", *folders[::-1], "--max", "5", "--evidence", "train", monkeypatch=monkeypatch) == 0
+    assert run("diff", *folders[::-1], "--most", "5", "--facts", "train", monkeypatch=monkeypatch) == 0
     told = capsys.readouterr().out
     assert "Rules that came: 1" in told
     assert "Proposals that went" in told

@@ -20,7 +20,7 @@ QUICK = ("--dim", "8", "--set", "epochs=4", "--set", "evaluations=2", "--set", "
 KILLED = """
 import os, signal, sys
 from rnnlogic.cli import main
-from rnnlogic.embeddings.checkpoints import Checkpoint
+from rnnlogic.embeddings.fit import Checkpoint
 
 save = Checkpoint.save
 
@@ -74,8 +74,6 @@ def test_complex_has_the_same_command(data, folder, monkeypatch, capsys):
     assert summary["valid"] == evaluate(embedding, dataset, "valid").as_dict()["both"]["expected"]
     assert run("embed", data, "-o", folder, "--model", "compex", monkeypatch=monkeypatch) == 2
     assert "did you mean 'complex'" in capsys.readouterr().err
-    assert run(*arguments, "--device", "cuda", "--restart", monkeypatch=monkeypatch) == 2
-    assert "CPU only" in capsys.readouterr().err
 
 
 def test_mistakes_are_one_line(data, folder, monkeypatch, capsys):
@@ -120,8 +118,11 @@ def test_a_killed_training_resumes_to_the_same_embedding(data, folder, monkeypat
 
 def test_a_missing_device_is_an_error(data, folder, monkeypatch, capsys):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    assert run("embed", data, "-o", folder, *QUICK, "--device", "cuda", monkeypatch=monkeypatch) == 2
+    on_gpu = ("embed", data, "-o", folder, *QUICK, "--device", "cuda")
+    assert run(*on_gpu, "--model", "complex", monkeypatch=monkeypatch) == 2
     assert "finds no CUDA device" in capsys.readouterr().err
+    assert run(*on_gpu, monkeypatch=monkeypatch) == 2
+    assert "RotatE is trained on the CPU only" in capsys.readouterr().err
 
 
 def test_help_has_an_example():

@@ -49,7 +49,7 @@ def folder(tmp_path) -> str:
 
 @pytest.fixture
 def fake(monkeypatch) -> None:
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
 
 
 def files(folder: str) -> dict[str, bytes]:
@@ -181,25 +181,21 @@ def test_evaluate(uninterrupted, monkeypatch, capsys):
     assert "test facts, known facts train" in out
     assert "By relation, tail" in out
     assert f"{expected.metrics('tail')['mrr']:.4f}".rstrip("0") in out
-    assert (
-        run("evaluate", folder, "--evidence", "train+valid", "--sides", "head", monkeypatch=monkeypatch) == 0
-    )
+    assert run("evaluate", folder, "--facts", "train+valid", "--sides", "head", monkeypatch=monkeypatch) == 0
     assert Run.open(folder).report("test-train+valid-head")["evidence"] == "train+valid"
-    assert (
-        run("evaluate", folder, "--split", "valid", "--evidence", "train+valid", monkeypatch=monkeypatch) == 2
-    )
+    assert run("evaluate", folder, "--split", "valid", "--facts", "train+valid", monkeypatch=monkeypatch) == 2
     assert "cannot be evaluated with known facts" in capsys.readouterr().err
 
 
 def test_rules(uninterrupted, monkeypatch, capsys):
     _, folder = uninterrupted
-    assert run("rules", folder, "--relation", "grandparent", "--top", "2", monkeypatch=monkeypatch) == 0
+    assert run("rules", folder, "--relation", "grandparent", "--most", "2", monkeypatch=monkeypatch) == 0
     header, first, *_ = capsys.readouterr().out.splitlines()
     assert header.startswith("grandparent: 2 of ")
     assert first == "  grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)"
     assert run("rules", folder, "--json", monkeypatch=monkeypatch) == 0
     listed = json.loads(capsys.readouterr().out)
-    rules = RNNLogic.load(folder).rules(top=10, sort="use")
+    rules = RNNLogic.load(folder).rules(most=10, sort="use")
     assert [rule | {"same_as": None} for rule in listed] == [r.as_dict() | {"same_as": None} for r in rules]
     assert run("rules", folder, "--relation", "granparent", monkeypatch=monkeypatch) == 2
     assert "did you mean 'grandparent'" in capsys.readouterr().err
@@ -224,7 +220,7 @@ def test_the_variant_with_embeddings(data, folder, tmp_path, monkeypatch, capsys
     told = ("explain", folder, *question, "--tail", answer["entity"])
     assert run(*told, "--json", monkeypatch=monkeypatch) == 0
     assert json.loads(capsys.readouterr().out)["score"] == pytest.approx(answer["score"])
-    assert run("rules", folder, "--top", "1", monkeypatch=monkeypatch) == 0
+    assert run("rules", folder, "--most", "1", monkeypatch=monkeypatch) == 0
     other = replace(embedding, entity=-embedding.entity)
     save_embedding(Path(folder) / "embedding", other, dataset.vocab, {})
     capsys.readouterr()

@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.rules.formats import read_table
-from rnnlogic.runs.labels import label_run
+from rnnlogic.runs.fitted import label_run
 from tests.helpers.commands import run
 from tests.helpers.family import fake_learn, family_facts
 
@@ -51,7 +51,7 @@ def plain(data) -> str:
     """A run without labels."""
     folder = data.replace("family.tsv", "run")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         RNNLogic({}).fit(load_dataset(data, ratios=(60, 20, 20))).save(folder)
     return folder
 
@@ -145,7 +145,7 @@ def test_explanations_show_labels_and_types(folder, shown, tmp_path):
 
 def test_new_facts(folder, shown, tmp_path):
     path = tmp_path / "new.tsv"
-    asked = ("complete", folder, "--evidence", "train", "--relation", "is a grandparent of", "-o", str(path))
+    asked = ("complete", folder, "--facts", "train", "--relation", "is a grandparent of", "-o", str(path))
     assert "is a grandparent of" in shown(*asked)
     header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     assert header[6:] == ["head_label", "relation_label", "tail_label", "rule_label", "path_label"]
@@ -166,7 +166,7 @@ def test_new_facts(folder, shown, tmp_path):
 
 def test_mined_rules_keep_their_names_in_files(data, labels, shown, tmp_path):
     path = tmp_path / "mined.rules"
-    asked = ("mine", data, "-o", str(path), "--max-length", "2", "--top", "5", "--labels", labels)
+    asked = ("mine", data, "-o", str(path), "--max-length", "2", "--most", "5", "--labels", labels)
     assert SHOWN in shown(*asked)
     assert RAW in shown(*asked, "--ids")
     told = json.loads(shown(*asked, "--json"))

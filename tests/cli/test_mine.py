@@ -37,13 +37,25 @@ def test_defaults_are_those_of_the_settings(monkeypatch, tmp_path):
 
 
 def test_options_change_the_settings(monkeypatch, tmp_path):
-    numbers = {"--top": 7, "--smoothing": 2.5, "--max-length": 2, "--seed": 9, "--threads": 1}
+    numbers = {"--most": 7, "--smoothing": 2.5, "--max-length": 2, "--seed": 9, "--threads": 1}
     numbers |= {"--facts": 40, "--fanout": 12, "--candidates": 30}
     options = [word for pair in numbers.items() for word in map(str, pair)] + ["--ban", "parent <- ..."]
     _, settings, max_length, banned, seed, work = mined_by(monkeypatch, tmp_path, *options)
     assert settings == MineSettings(keep=7, smoothing=2.5, facts_per_relation=40, fanout=12, candidates=30)
     assert (max_length, seed, work.threads) == (2, 9, 1)
     assert banned
+
+
+def test_only_rules_of_a_pattern_are_mined(tmp_path):
+    data, output = write_family(tmp_path / "family.tsv"), tmp_path / "rules.txt"
+    words = ["mine", data, "-o", str(output), "--json", "--only", "grandparent <- * & parent"]
+    result = runner.invoke(app, words)
+    assert result.exit_code == 0
+    rules = [row["rule"] for row in json.loads(result.stdout)["rules"]]
+    assert "grandparent(X,Y) <- parent(X,Z) & parent(Z,Y)" in rules
+    assert {rule.split("(")[0] for rule in rules} == {"grandparent", "grandparent^-1"}
+    ends = "parent(Z,Y)", "parent(Z,X)"
+    assert all(rule.count("&") == 1 and any(end in rule for end in ends) for rule in rules)
 
 
 def test_a_misspelt_ban_writes_nothing(tmp_path):
@@ -63,7 +75,7 @@ def test_mined_rules_are_written_and_listed(tmp_path):
     path = tmp_path / "family.tsv"
     path.write_text("".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
     output = tmp_path / "rules.txt"
-    result = runner.invoke(app, ["mine", str(path), "-o", str(output), "--json", "--top", "3"])
+    result = runner.invoke(app, ["mine", str(path), "-o", str(output), "--json", "--most", "3"])
     assert result.exit_code == 0
     found = {rule["rule"]: rule for rule in json.loads(result.stdout)["rules"]}
     father = found["father(X,Y) <- mother(X,Z) & married(Z,Y)"]
@@ -74,6 +86,6 @@ def test_mined_rules_are_written_and_listed(tmp_path):
     assert written == {
         text: {"support": rule["support"], "confidence": rule["confidence"]} for text, rule in found.items()
     }
-    text = runner.invoke(app, ["mine", str(path), "-o", str(tmp_path / "again.txt"), "--top", "3"])
+    text = runner.invoke(app, ["mine", str(path), "-o", str(tmp_path / "again.txt"), "--most", "3"])
     assert "rules written to" in text.stdout
     assert (tmp_path / "again.txt").read_text() == output.read_text()

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rnnlogic.fit import learn
+from rnnlogic.fit import pipeline
 from rnnlogic.model import RNNLogic
 from tests.helpers.commands import run
 from tests.helpers.family import fake_learn, family, family_facts, given_rules, tiny_config
@@ -65,7 +65,7 @@ def test_mistakes_are_one_line(folder, capsys, monkeypatch, tmp_path):
 
 
 def test_a_fit_learns_from_decisions_and_keeps_them(folder, capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(learn, "learn", fake_learn)
+    monkeypatch.setattr(pipeline, "learn", fake_learn)
     data = tmp_path / "family.tsv"
     data.write_text("".join("\t".join(fact) + "\n" for fact in family_facts()), encoding="utf-8")
     known = family_facts()[0]

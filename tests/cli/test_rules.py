@@ -23,8 +23,8 @@ from rnnlogic.rules.rule import format_rule
 from rnnlogic.rules.table import RuleTable
 from rnnlogic.runs import finished
 from rnnlogic.runs.folder import Run
-from rnnlogic.statistics.amie import amie_statistics
 from rnnlogic.statistics.anyburl import anyburl_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.commands import run
 from tests.helpers.family import fake_learn, write_family
 
@@ -37,7 +37,7 @@ def data(tmp_path_factory) -> str:
 @pytest.fixture(scope="module")
 def model(data) -> RNNLogic:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         return RNNLogic({}).fit(data)
 
 
@@ -68,7 +68,7 @@ def test_statistics(folder, model, monkeypatch, capsys):
         assert row["weight"] == model.learned.weights[i]
         assert {name: row[name] for name in found} == {name: values[i] for name, values in found.items()}
         assert len(row["examples"]) == min(row["support"], 3)
-    arguments = ("rules", folder, "--statistics", "--relation", "grandparent", "--top", "1")
+    arguments = ("rules", folder, "--statistics", "--relation", "grandparent", "--most", "1")
     assert run(*arguments, monkeypatch=monkeypatch) == 0
     header, line = capsys.readouterr().out.splitlines()
     assert header.split()[:6] == [
@@ -79,7 +79,7 @@ def test_statistics(folder, model, monkeypatch, capsys):
         "pca_confidence",
         "head_coverage",
     ]
-    assert f"{model.rules('grandparent', top=1)[0].text}  " in line
+    assert f"{model.rules('grandparent', most=1)[0].text}  " in line
     assert line.split(" & ")[1].count(" -married-> ") == line.split(" & ")[1].count(" -grandparent-> ") == 1
 
 
@@ -110,12 +110,12 @@ def test_rules_txt_of_many_rules_has_figures_for_the_first(model, monkeypatch):
 
 
 def test_every_format_has_its_name():
-    assert [*FileFormat] == list(get_args(RuleFormat))
-    assert {*Target} == {*FileFormat, *PROGRAMS, *RANKINGS}
+    assert get_args(FileFormat) == get_args(RuleFormat)
+    assert {*get_args(Target)} == {*get_args(FileFormat), *PROGRAMS, *RANKINGS}
     assert {name.split("-")[0] for name in [*PROGRAMS, *RANKINGS]} == set(FACTS)
 
 
-@pytest.mark.parametrize("target", [*FileFormat])
+@pytest.mark.parametrize("target", get_args(FileFormat))
 def test_exported_files_are_read_back(folder, model, monkeypatch, capsys, tmp_path, target):
     output = tmp_path / "out.txt"
     arguments = ("rules", folder, "export", "--format", target, "-o", str(output), "--json")
@@ -136,7 +136,7 @@ def test_exported_files_are_read_back(folder, model, monkeypatch, capsys, tmp_pa
 @pytest.mark.parametrize("target", PROGRAMS)
 def test_exported_programs(folder, model, monkeypatch, capsys, tmp_path, target):
     output, facts = tmp_path / "program", tmp_path / "facts"
-    arguments = ("--format", target, "-o", str(output), "--facts", str(facts), "--top", "1")
+    arguments = ("--format", target, "-o", str(output), "--facts", str(facts), "--most", "1")
     assert run("rules", folder, "export", *arguments, monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out == f"4 rules written to {output}\n"
     weighted = RuleTable(model.learned.rules, {"weight": model.learned.weights.tolist()}).heaviest(top=1)
@@ -242,7 +242,7 @@ def test_convert_says_what_it_dropped(data, monkeypatch, capsys, tmp_path):
 def test_mined_rules_become_anyburl_lines(data, monkeypatch, capsys, tmp_path):
     """Their support is that of training queries and comes without predictions, so AnyBURL's is counted."""
     mined, output = tmp_path / "mined.txt", tmp_path / "rules.tsv"
-    assert run("mine", data, "-o", str(mined), "--top", "2", monkeypatch=monkeypatch) == 0
+    assert run("mine", data, "-o", str(mined), "--most", "2", monkeypatch=monkeypatch) == 0
     arguments = ("convert", str(mined), "--to", "anyburl", "-o", str(output), "--data", data)
     assert run("rules", *arguments, monkeypatch=monkeypatch) == 0
     dataset = load_dataset(data)
@@ -290,7 +290,7 @@ def test_help_has_an_example(command):
 
 
 def test_options_may_come_before_the_run(folder, monkeypatch, capsys):
-    assert run("rules", "--top", "1", folder, "--relation", "parent", monkeypatch=monkeypatch) == 0
+    assert run("rules", "--most", "1", folder, "--relation", "parent", monkeypatch=monkeypatch) == 0
     assert capsys.readouterr().out.startswith("parent: 1 of 2 rules\n")
     assert run("rules", folder, "exprt", monkeypatch=monkeypatch) == 2
     assert "exprt" in capsys.readouterr().err
@@ -330,9 +330,9 @@ def test_which_rules_are_shown(folder, model, monkeypatch, capsys):
     def expected(**choice):
         return [rule.as_dict() for rule in model.rules(use=True, **choice)]
 
-    assert told() == expected(top=10, sort="use")
-    assert told("--top", "1", "--sort", "weight") == expected(top=1)
-    assert told("--all", "--top", "1") == expected(sort="use")
+    assert told() == expected(most=10, sort="use")
+    assert told("--most", "1", "--sort", "weight") == expected(most=1)
+    assert told("--all", "--most", "1") == expected(sort="use")
     assert told("--min-confidence", "0.8") == expected(sort="use", min_confidence=0.8)
     assert told("--min-support", "40", "--sort", "support") == expected(sort="support", min_support=40)
     assert told("--max-length", "2", "--sort", "confidence") == expected(sort="confidence", max_length=2)

@@ -19,8 +19,7 @@ from rnnlogic.cli.safety import Stopped, polite
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.embeddings.files import save_embedding
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.files import RunError, write_object
+from rnnlogic.runs.files import RunError, read_arrays, write_arrays, write_object
 from rnnlogic.runs.folder import Run
 from tests.helpers.commands import run
 from tests.helpers.embeddings import random_embedding
@@ -33,7 +32,7 @@ FORMULA = "=cmd|' /C calc'!A0"
 
 def saved(folder: Path, dataset=None) -> Path:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+        patch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
         RNNLogic({}).fit(dataset or family(), folder)
     return folder
 
@@ -221,19 +220,19 @@ def test_check_notices_that_the_manifest_itself_is_gone(folder, monkeypatch, cap
 
 
 def read_arrays_unchecked(path):
-    from rnnlogic.base.sealed import verification
+    from rnnlogic.base.files import verification
 
     with verification(False):
         return read_arrays(path)
 
 
 def test_a_damaged_stage_is_named_and_done_again(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", stopping)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", stopping)
     data, folder = write_family(tmp_path / "family.tsv"), tmp_path / "run"
     assert run("fit", data, "-o", str(folder), monkeypatch=monkeypatch) == 130
     stage = folder / "stages" / "mined.safetensors"
     stage.write_bytes(stage.read_bytes()[:-1] + b"\x7f")
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     capsys.readouterr()
     assert run("fit", data, "-o", str(folder), monkeypatch=monkeypatch) == 2
     assert "mined.safetensors: is damaged" in capsys.readouterr().err
@@ -345,7 +344,7 @@ def test_signals_leave_a_line_as_ctrl_c_does(number, tmp_path, monkeypatch, caps
         os.kill(os.getpid(), number)
         raise AssertionError("not stopped")
 
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", signalled)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", signalled)
     data = write_family(tmp_path / "family.tsv")
     before = signal.getsignal(number)
     assert run("fit", data, "-o", str(tmp_path / "run"), monkeypatch=monkeypatch) == 128 + number

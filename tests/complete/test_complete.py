@@ -11,7 +11,7 @@ from rnnlogic.complete.complete import Offered, Shortlist, complete
 from rnnlogic.complete.reason import simple_path
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.explain import Basis, explain_on
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.question import Question
 from rnnlogic.explain.records import Records
 from rnnlogic.features.chains.paths import paths
 from rnnlogic.rules.parse import parse_rule

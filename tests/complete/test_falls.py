@@ -22,7 +22,7 @@ def names(one):
 @pytest.fixture
 def fallen_fact(model):
     """A proposal whose reason is a chain of two facts, and the first of these."""
-    for one in model.complete(most=50, evidence="train"):
+    for one in model.complete(most=50, facts="train"):
         if len(one.facts) == 2 and one.probability > 0.2:
             return one
     raise AssertionError("the family has such a proposal")
@@ -42,7 +42,7 @@ def test_a_model_without_facts_does_not_know_them(model):
 
 
 def test_an_accepted_fact_can_be_taken_away(model):
-    fact = names(next(iter(model.complete(most=1, evidence="train"))))
+    fact = names(next(iter(model.complete(most=1, facts="train"))))
     model.review(*fact, "accept")
     ids = model.dataset.vocab.entity_id(fact[0]), 0, model.dataset.vocab.entity_id(fact[2])
     ids = ids[0], model.dataset.vocab.relation_id(fact[1]), ids[2]
@@ -96,7 +96,7 @@ def test_on_the_command_line(model, fallen_fact, tmp_path, capsys, monkeypatch):
     model.level("train")
     folder, gone = model.save(tmp_path / "run"), tmp_path / "gone.tsv"
     gone.write_text("\t".join(fallen_fact.facts[0]) + "\n", encoding="utf-8")
-    options = ["--without", str(gone), "--evidence", "train"]
+    options = ["--without", str(gone), "--facts", "train"]
     assert run("falls", str(folder), *options, "--json", monkeypatch=monkeypatch) == 0
     found = json.loads(capsys.readouterr().out)
     assert names(fallen_fact) in [(one["head"], one["relation"], one["tail"]) for one in found]

@@ -83,3 +83,14 @@ def test_many_facts_at_once_and_their_kinds():
     assert found.reason(6, 1, 6) == "r1 never joins an entity to itself"
     assert found.reason(7, 1, 4) == "e4 already has r1^-1: e3"
     assert found.broken(np.empty((0, 3), np.int64)).tolist() == []
+
+
+def test_a_fact_that_would_be_an_exception_is_doubted_with_the_record():
+    """r2 has one answer but for an exception; what is known itself is no other answer."""
+    graph = Graph.from_triples(np.array([(0, 2, 1), (3, 2, 4), (3, 2, 5)]), ENTITIES, RELATIONS)
+    soft = Constraint("functional", 2, cases=100, exceptions=4)
+    found = Constraints(graph, VOCAB, [Constraint("functional", 2 + RELATIONS), soft])
+    told = "e0 already has r2: e1; 96 of 100 heads have one answer"
+    assert found.doubt(0, 2, 6) == found.doubt(6, 2 + RELATIONS, 0) == told
+    assert found.doubt(0, 2, 1) == found.doubt(7, 2, 6) == found.doubt(0, 1, 6) == ""
+    assert found.doubt(3, 2, 4) == "e3 already has r2: e5; 96 of 100 heads have one answer"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rnnlogic import find_constraints, load_dataset
-from rnnlogic.constraints.belief import RARER, is_believed
-from rnnlogic.constraints.find import Does, find
+from rnnlogic.constraints.belief import RARER, SELDOM, is_believed, is_listed
+from rnnlogic.constraints.find import Does, find, seldom_together
 from rnnlogic.data.graph import Graph
 from tests.helpers.impossible import packages, siblings
 
@@ -62,12 +62,16 @@ def test_belief_is_the_rule_of_three():
     assert is_believed(0, 3.0 * RARER)
     assert not is_believed(0, 2.9 * RARER)
     assert list(is_believed([0, 1, 5], 5 * RARER)) == [True, True, False]  # bounds 3.0, 4.7, 10.5
+    assert list(is_listed([0, 1, 5], 4 * SELDOM)) == [False, False, False]
+    assert list(is_listed([0, 1, 5], 11 * SELDOM)) == [True, True, True]
+    assert list(is_listed([0, 1, 5], 9.9 * SELDOM)) == [False, True, False]
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_figures_are_those_of_brute_force(seed, monkeypatch):
     """With everything believed, each number is counted again from sets of facts."""
-    monkeypatch.setattr("rnnlogic.constraints.find.is_believed", lambda v, e: np.asarray(e) > 0)
+    for name in ("is_believed", "is_listed"):
+        monkeypatch.setattr(f"rnnlogic.constraints.find.{name}", lambda v, e: np.asarray(e) > 0)
     rng = np.random.default_rng(seed)
     entities, relations = 12, 3
     facts = np.stack([rng.integers(0, n, 40) for n in (entities, relations, entities)], axis=1)
@@ -104,6 +108,29 @@ def test_figures_are_those_of_brute_force(seed, monkeypatch):
                 assert one.cases == len(mine | rival)
                 assert one.expected <= len(mine) * len(rival & near) / size + 1e-9
     assert checked == {"functional", "irreflexive", "asymmetric", "exclusive", "roles"}
+
+
+def test_relations_that_seldom_hold_together_are_those_of_brute_force(monkeypatch):
+    monkeypatch.setattr("rnnlogic.constraints.find.is_believed", lambda v, e, rarer: np.asarray(e) > v)
+    rng, checked = np.random.default_rng(3), 0
+    facts = np.stack([rng.integers(0, n, 40) for n in (12, 3, 12)], axis=1)
+    graph = Graph.from_triples(facts, 12, 3)
+    known = {(h, r, t) for h, r, t in facts.tolist() if h != t}
+    known |= {(t, r + 3, h) for h, r, t in known}
+    ends = {(h, r, t) for h, r, t in facts.tolist()}
+    found = seldom_together(graph)
+    for (relation, other), share in found.items():
+        if relation >= 3:
+            assert share == found[relation - 3, (other + 3) % 6]
+            continue
+        own = {(h, t) for h, r, t in known if r == relation}
+        rival = {(h, t) for h, r, t in known if r == other}
+        heads, tails = ({fact[i] for fact in ends if fact[1] == relation} for i in (0, 2))
+        near = {(h, t) for h, _, t in known if h in heads and t in tails}
+        chance = len(own) * len(rival & near) / (len(near) + len(heads & tails))
+        assert share == pytest.approx((len(own & rival) + 1) / (chance + 1))
+        checked += 1
+    assert checked > 3
 
 
 def test_types_that_heads_never_have():

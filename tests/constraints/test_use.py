@@ -8,7 +8,7 @@ import pytest
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
 from tests.helpers.commands import run
-from tests.helpers.impossible import model_of_packages, model_with, packages
+from tests.helpers.impossible import WRONG, model_of_packages, model_with, packages
 
 
 @pytest.fixture(scope="module")
@@ -33,10 +33,10 @@ def shown(capsys, monkeypatch):
 
 
 def test_no_second_section_is_predicted(model):
-    answers = model.predict("package100", "section", evidence="all")
+    answers = model.predict("package100", "section", facts="all")
     assert answers == []
     assert answers.left_out["functional"] > 0
-    allowed = model.predict("package100", "section", evidence="all", allow_violations=True)
+    allowed = model.predict("package100", "section", facts="all", allow_violations=True)
     assert 0 < len(allowed) <= answers.left_out["functional"]
     assert allowed.left_out == {}
 
@@ -44,7 +44,7 @@ def test_no_second_section_is_predicted(model):
 def test_known_answers_are_kept(model):
     asked = [(f"package{i}", "depends") for i in range(60, 90)]
     reached = 0
-    for found in model.predict_many(asked, 500, evidence="all", known="keep"):
+    for found in model.predict_many(asked, 500, facts="all", known="keep"):
         assert found.left_out["functional"] > 0  # each has its three
         assert all(one.is_known for one in found)
         reached += len(found)
@@ -65,16 +65,26 @@ def test_complete_leaves_out_and_counts(model):
 
 
 def test_the_explanation_says_why(model):
-    told = model.explain("package100", "section", "section1", evidence="all")
+    told = model.explain("package100", "section", "section1", facts="all")
     assert told.broken == "package100 already has section: section4"
     assert told.as_dict()["breaks"] == told.broken
     assert any(
         line.startswith("against") and "already has section: section4" in line for line in told.lines()
     )
     assert "already has section: section4" in told.page()
-    assert model.explain("package100", "section", "section4", evidence="all").broken == ""
+    assert model.explain("package100", "section", "section4", facts="all").broken == ""
     itself = model.explain("package5", "depends", "package5", facts="train")  # has fewer than three there
     assert any("never joins" in line for line in itself.lines())
+
+
+def test_what_would_be_an_exception_is_told_among_what_speaks_against():
+    data = load_dataset([*packages(), ("package1", "section", "section5")], ratios=(100, 0, 0))
+    model = model_with(WRONG, data)
+    told = model.explain("package100", "section", "section1", facts="all")
+    against = "package100 already has section: section4; 119 of 120 heads have one answer"
+    assert (told.broken, told.doubt) == ("", against)
+    assert f"against {against}" in " ".join("\n".join(told.lines()).split())
+    assert model.explain("package100", "section", "section4", facts="all").doubt == ""
 
 
 def test_evaluation_puts_them_last_and_says_so(model):
@@ -118,7 +128,7 @@ def test_types_keep_impossible_facts_out():
     found = model.complete("treats")
     assert list(found) == []
     assert found.left_out == {"types": len(every)}
-    told = model.explain("drug3", "treats", "virus1", evidence="all").broken
+    told = model.explain("drug3", "treats", "virus1", facts="all").broken
     assert told == "virus1 is of type virus, and tails of treats never are"
 
 
@@ -127,20 +137,20 @@ def test_the_setting_switches_them_off():
     model._config = model.config.model_copy(
         update={"constraints": model.config.constraints.model_copy(update={"enabled": False})}
     )
-    assert len(model.predict("package100", "section", evidence="all"))
+    assert len(model.predict("package100", "section", facts="all"))
 
 
 def test_stated_ones_travel_with_the_run(model, tmp_path):
     other = model.with_constraints(["drop: section"])
-    assert len(other.predict("package100", "section", evidence="all"))
+    assert len(other.predict("package100", "section", facts="all"))
     kept = type(model).load(other.save(tmp_path / "run"))
     assert kept.config.constraints.stated == ("drop: section",)
-    assert len(kept.predict("package100", "section", evidence="all"))
-    assert model.predict("package100", "section", evidence="all") == []
+    assert len(kept.predict("package100", "section", facts="all"))
+    assert model.predict("package100", "section", facts="all") == []
 
 
 def test_on_the_command_line(folder, shown, tmp_path):
-    asked = ("--head", "package100", "--relation", "section", "--evidence", "all")
+    asked = ("--head", "package100", "--relation", "section", "--facts", "all")
     assert "left out; --allow-violations keeps them" in shown("predict", folder, *asked)
     told = json.loads(shown("predict", folder, *asked, "--json"))
     assert told["answers"] == []
@@ -191,6 +201,6 @@ def test_over_http_and_for_agents(folder):
         assert facts == ""
         told = client.get("/v1/explain", params=asked | {"tail": "section1"}).json()
         assert told["breaks"] == "package100 already has section: section4"
-    tools = Tools(RNNLogic.load(folder), evidence="all")
+    tools = Tools(RNNLogic.load(folder), facts="all")
     assert tools.predict("section", head="package100")["answers"] == []
     assert tools.explain("package100", "section", "section1")["breaks"]

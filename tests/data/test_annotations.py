@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 
 from rnnlogic.base.errors import DataError, UnknownNameError
-from rnnlogic.base.sealed import begin_manifest
+from rnnlogic.base.files import begin_manifest
 from rnnlogic.data.annotations import Annotations, FactNotes, Told, combined, noted, parsed_sources
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
-from rnnlogic.data.saving import save_dataset
+from rnnlogic.data.saving import pack_dataset, save_dataset, unpack_dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.runs.dataset import read_dataset, write_dataset
-from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import fingerprint
 from tests.helpers.family import family, family_facts
 from tests.helpers.reading import DRUGS, facts_of
 

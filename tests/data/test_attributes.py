@@ -6,8 +6,7 @@ import pytest
 import rnnlogic as rl
 from rnnlogic.base.errors import DataError, RNNLogicError
 from rnnlogic.data.attributes import Attribute, read_value, value_of, value_text
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
-from rnnlogic.data.saving import save_dataset
+from rnnlogic.data.saving import pack_dataset, save_dataset, unpack_dataset
 from rnnlogic.fit.transfer import dataset_with
 from tests.helpers.people import people
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.cleaning import is_among
 from rnnlogic.data.dataset import Dataset, load_dataset
+from rnnlogic.data.graph import is_among
 
 TRAIN = "a r b\nb r c\nc s a\na s c"
 VALID = "b s a"

@@ -10,8 +10,7 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data import places, readers
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.encodings import is_windows, wide_encoding
-from rnnlogic.data.places import StandardInput
+from rnnlogic.data.places import StandardInput, is_windows, wide_encoding
 from tests.helpers.reading import facts_of, read
 
 FACTS = {("Müller", "arbeitet in", "Köln"), ("Straßer", "kennt", "Müller"), ("naïve", "kennt", "Straßer")}
@@ -164,7 +163,7 @@ def test_a_large_file_is_announced_and_read_piece_by_piece(tmp_path, monkeypatch
     path.write_text(
         "".join(f"entity{i % 999}\tr{i % 7}\tentity{i % 1009}\n" for i in range(rows)), encoding="utf-8"
     )
-    monkeypatch.setattr("rnnlogic.data.watch.LARGE", 1 << 20)
+    monkeypatch.setattr("rnnlogic.data.places.LARGE", 1 << 20)
     monkeypatch.setattr(readers, "CHUNK_BYTES", 1 << 16)
     sizes, decoded = [], readers.decode
     monkeypatch.setattr(
@@ -180,9 +179,9 @@ def test_a_large_file_is_announced_and_read_piece_by_piece(tmp_path, monkeypatch
     assert said[1].endswith(" lines")
     packed = tmp_path / "f.tsv.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
-    monkeypatch.setattr("rnnlogic.data.watch.LARGE", 1)
+    monkeypatch.setattr("rnnlogic.data.places.LARGE", 1)
     again: list[str] = []
     load_dataset(packed, progress=again.append)
     assert again[0].startswith("f.tsv.gz: 0.0 GB, about ")
-    monkeypatch.setattr("rnnlogic.data.watch.LARGE", 1 << 30)
+    monkeypatch.setattr("rnnlogic.data.places.LARGE", 1 << 30)
     load_dataset(path, progress=pytest.fail)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rnnlogic.data import graph as graph_module
 from rnnlogic.data.graph import Graph
-from rnnlogic.explain.scores import without
+from rnnlogic.explain.question import without
 
 ENTITIES, RELATIONS = 6, 3
 fact = st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1))

@@ -7,7 +7,7 @@ from rnnlogic.base.errors import DataError
 from rnnlogic.cli import app
 from rnnlogic.data import named
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.hpo import frequency
+from rnnlogic.data.named import frequency
 from tests.helpers.reading import facts_of
 
 ONTOLOGY = """format-version: 1.2

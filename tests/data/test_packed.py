@@ -7,7 +7,7 @@ import pytest
 
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.dataset import Dataset
-from rnnlogic.data.packed import facts_by_split, pack_dataset, unpack_dataset
+from rnnlogic.data.saving import facts_by_split, pack_dataset, unpack_dataset
 from tests.helpers.family import family
 
 

@@ -135,7 +135,7 @@ def test_what_is_no_endpoint_is_an_error(server):
 )
 def test_broken_answers_are_errors(monkeypatch, answer, message):
     kind = "application/sparql-results+json"
-    monkeypatch.setattr("rnnlogic.data.sparql._ask", lambda *_: (kind, answer))
+    monkeypatch.setattr("rnnlogic.data.rdf._ask", lambda *_: (kind, answer))
     with pytest.raises(DataError, match=message):
         load_dataset("http://localhost/query", query="SELECT")
 
@@ -148,6 +148,6 @@ def test_an_endpoint_that_cannot_count_is_an_error(monkeypatch):
             ("application/sparql-results+json", count),
         ]
     )
-    monkeypatch.setattr("rnnlogic.data.sparql._ask", lambda *_: next(answers))
+    monkeypatch.setattr("rnnlogic.data.rdf._ask", lambda *_: next(answers))
     with pytest.raises(DataError, match="does not say how many triples it has"):
         load_dataset("http://localhost/query")

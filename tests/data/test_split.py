@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.split import parse_ratios, split_facts, split_sizes
+from rnnlogic.data.cleaning import parse_ratios, split_facts, split_sizes
 
 ENTITIES, RELATIONS = 8, 3
 fact = st.tuples(st.integers(0, ENTITIES - 1), st.integers(0, RELATIONS - 1), st.integers(0, ENTITIES - 1))

@@ -4,24 +4,21 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.embeddings import complex_step
 from rnnlogic.embeddings.complex import ComplEx
-from rnnlogic.embeddings.complex_batches import Batches
-from rnnlogic.embeddings.complex_step import gradients
+from rnnlogic.embeddings.complex_training import ComplExMethod, mean_loss, usable
 from rnnlogic.embeddings.files import EmbeddingError, load_embedding, read_about, save_embedding, write_file
 from rnnlogic.embeddings.fit import fit
-from rnnlogic.embeddings.methods import method_of
 from rnnlogic.embeddings.settings import ComplExSettings
 from rnnlogic.evaluation.evaluate import evaluate
 from tests.helpers.embeddings import random_complex
-from tests.helpers.rings import ENTITIES, RELATIONS
+from tests.helpers.rings import RELATIONS
 
 TINY = ComplExSettings(dim=6, batch_size=20, epochs=6, evaluations=3, penalty=0.01, relation_weight=0.5)
-ARRAYS = (ENTITIES, RELATIONS)
 
 
 def numbers(row):
@@ -60,55 +57,66 @@ def test_scores_are_those_of_complex_numbers(ring, monkeypatch):
 
 
 @pytest.mark.parametrize("weight", [0.0, 0.7])
-def test_loss_and_gradients_against_differences(weight, monkeypatch):
-    monkeypatch.setattr("rnnlogic.embeddings.complex_step.BLOCK", 3)
+def test_the_loss_is_that_of_its_definition(weight):
     settings = ComplExSettings(dim=2, batch_size=6, penalty=0.3, relation_weight=weight)
     facts = np.array([[0, 0, 1], [0, 0, 4], [0, 0, 6], [2, 1, 3], [3, 1, 2], [5, 0, 0]], np.int32)
     data = Dataset("few", Vocab(tuple("abcdefg"), ("p", "q")), facts, facts[:0], facts[:0])
-    batches = Batches.of(data.graph("train"), settings)
-    batch = batches.batch(0, np.arange(6))  # (a, p) with its three answers is the first
-    rng = np.random.default_rng(1)
-    entity, relation = rng.normal(size=(7, 4)), rng.normal(size=(4, 4))
+    batch = ComplExMethod(data.graph("train"), settings).batch(0, np.arange(6))  # (a, p) has three answers
     asked = [(batch.heads[q], batch.relations[q], t) for q, t in zip(batch.query, batch.answers, strict=True)]
     answers_of = {pair: {t for h, r, t in asked if (h, r) == pair} for pair in {(h, r) for h, r, _ in asked}}
     assert len(answers_of) == 6 < len(asked)  # a query with several answers is among them
+    rng = np.random.default_rng(1)
+    tables = rng.normal(size=(7, 4)), rng.normal(size=(4, 4))
+    found = mean_loss(*map(torch.from_numpy, tables), batch, settings)
+    assert float(found) == pytest.approx(plain_loss(*tables, asked, answers_of, settings), rel=1e-9)
 
-    found = gradients(entity.astype(np.float32), relation.astype(np.float32), batch, settings, 1)
-    assert found.loss == pytest.approx(plain_loss(entity, relation, asked, answers_of, settings), rel=1e-5)
-    for table, gradient in ((entity, found.entity), (relation, found.relation)):
-        for place in np.ndindex(table.shape):
-            before, slope = table[place], 0.0
-            for sign in (1, -1):
-                table[place] = before + sign * 1e-5
-                slope += sign * plain_loss(entity, relation, asked, answers_of, settings) / 2e-5
-            table[place] = before
-            assert gradient[place] == pytest.approx(slope, rel=1e-3, abs=1e-4)
+
+def test_a_step_is_one_of_adagrad(ring):
+    method = ComplExMethod(ring.graph("train"), TINY)
+    parameters, batch = method.first(), method.batch(0, method.order(0))
+    before = {name: table.values.copy() for name, table in parameters.items()}
+    tensors = [torch.tensor(values, requires_grad=True) for values in before.values()]
+    loss = mean_loss(*tensors, batch, TINY)
+    gradients = [g.numpy() for g in torch.autograd.grad(loss, tensors)]
+    stepper = method.stepper(parameters, 1)
+    for table in parameters.values():
+        table.square[:] = 0.25
+    assert stepper.step(batch, 0.1) == pytest.approx(float(loss.detach()), rel=1e-6)
+    stepper.close()
+    for (name, table), g in zip(stepper.parameters.items(), gradients, strict=True):
+        np.testing.assert_allclose(table.square, 0.25 + g**2, rtol=1e-5)
+        np.testing.assert_allclose(table.values, before[name] - 0.1 * g / np.sqrt(0.25 + g**2), rtol=1e-4)
+        np.testing.assert_array_equal(table.values, parameters[name].values)  # what a checkpoint keeps
 
 
 def test_a_batch_has_every_answer_of_its_queries_once(ring):
-    batches = Batches.of(ring.graph("train"), TINY)
-    order, seen = batches.order(0), []
-    for step in range(batches.steps_per_epoch):
-        batch = batches.batch(step, order)
-        assert (np.diff(batch.answers) >= 0).all()
+    method = ComplExMethod(ring.graph("train"), TINY)
+    order, seen = method.order(0), []
+    for step in range(method.steps_per_epoch):
+        batch = method.batch(step, order)
         seen += zip(batch.heads[batch.query], batch.relations[batch.query], batch.answers, strict=True)
     facts = {(h, r, t) for h, r, t in ring.train.tolist()}
     facts |= {(t, r + RELATIONS, h) for h, r, t in facts}
     assert len(seen) == len(set(seen))
     assert set(seen) <= facts
-    assert len(seen) > len(facts) - batches.batch_size
+    assert len(seen) > len(facts) - method.batch_size
 
 
-def test_it_learns_the_ring_on_any_number_of_threads(ring, monkeypatch):
-    monkeypatch.setattr("rnnlogic.embeddings.complex_step.BLOCK", 7)
+def test_it_learns_the_ring_and_the_same_with_the_same_seed(ring):
     settings = TINY.model_copy(update={"dim": 20, "epochs": 60.0, "evaluations": 1})
     assert evaluate(ComplEx.fit(ring, settings, threads=2), ring, "test").metrics()["mrr"] > 0.8
     short = settings.model_copy(update={"epochs": 4.0})
-    one, two = (ComplEx.fit(ring, short, threads=threads) for threads in (1, 2))
+    one, two = (ComplEx.fit(ring, short, threads=1) for _ in range(2))
     np.testing.assert_array_equal(one.entity, two.entity)
     np.testing.assert_array_equal(one.relation, two.relation)
     other = ComplEx.fit(ring, short.model_copy(update={"seed": short.seed + 1}), threads=1)
     assert not np.array_equal(one.entity, other.entity)
+
+
+def test_training_gives_torch_its_threads_back(ring):
+    before = torch.get_num_threads()
+    ComplEx.fit(ring, TINY.model_copy(update={"epochs": 1.0}), threads=before + 1)
+    assert torch.get_num_threads() == before
 
 
 class StopHereError(Exception):
@@ -148,17 +156,38 @@ def test_rows_of_relations_and_their_inverses_follow_the_names(tmp_path):
         load_embedding(tmp_path, vocab)
 
 
-def test_what_it_cannot_do_is_told(ring):
-    with pytest.raises(RNNLogicError, match="trained on the CPU only"):
-        method_of(ring, TINY, lambda *_: None)
+def test_divergence_is_told(ring):
     with pytest.raises(RNNLogicError, match="diverged"):
         fit(ring, TINY.model_copy(update={"learning_rate": 1e30}))
 
 
 def test_scores_far_apart_do_not_overflow(ring):
-    batches = Batches.of(ring.graph("train"), TINY)
-    parameters = complex_step.initial_parameters(*ARRAYS, TINY.model_copy(update={"start": 30.0}))
-    entity, relation = (table.values for table in parameters)
-    found = gradients(entity, relation, batches.batch(0, batches.order(0)), TINY, 1)
-    assert np.isfinite(found.loss)
-    assert np.isfinite(found.entity).all()
+    method = ComplExMethod(ring.graph("train"), TINY.model_copy(update={"start": 30.0}))
+    tensors = [torch.tensor(table.values, requires_grad=True) for table in method.first().values()]
+    loss = mean_loss(*tensors, method.batch(0, method.order(0)), TINY)
+    assert loss.isfinite()
+    assert all(gradient.isfinite().all() for gradient in torch.autograd.grad(loss, tensors))
+
+
+def test_a_query_that_everything_answers_teaches_nothing_wrong():
+    facts = np.array([[0, 0, 0], [0, 0, 1]], np.int32)
+    data = Dataset("full", Vocab(("a", "b"), ("p",)), facts, facts[:0], facts[:0])
+    method = ComplExMethod(
+        data.graph("train"), TINY.model_copy(update={"relation_weight": 0.0, "penalty": 0})
+    )
+    tensors = [torch.tensor(table.values, requires_grad=True) for table in method.first().values()]
+    loss = mean_loss(*tensors, method.batch(0, np.array([0])), method.settings)  # (a, p) is answered by both
+    assert loss.item() == 0
+    assert not any(gradient.any() for gradient in torch.autograd.grad(loss, tensors))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without a GPU")
+def test_a_missing_gpu_is_an_error():
+    with pytest.raises(RNNLogicError, match="finds no CUDA device"):
+        usable("cuda")
+
+
+@pytest.mark.parametrize("device", ["", "gpu", "cpu:x", "meta", "-1", "a\x00b", "\udcff", "vulkan"])
+def test_a_device_that_does_not_exist_is_an_error(device):
+    with pytest.raises(RNNLogicError, match="torch cannot use it"):
+        usable(device)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from rnnlogic.base.sealed import DamagedError
+from rnnlogic.base.files import DamagedError
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.embeddings.files import (
     EmbeddingError,

@@ -33,13 +33,11 @@ def assert_same(name, *arguments):
 
 @few
 @given(dims, sizes, numbers, seeds)
-def test_columns_and_turning(dim, relations, number, seed):
+def test_turning(dim, relations, number, seed):
     rng = np.random.default_rng(seed)
-    table, columns = floats(rng, 8, 2 * dim), floats(rng, 2 * dim, number + 3)
+    table = floats(rng, 8, 2 * dim)
     heads = rng.integers(8, size=number).astype(np.int32)
     turns = rng.integers(relations, size=number).astype(np.int32)
-    assert_same("gather_columns", table, heads, columns)
-    assert_same("columns_to_rows", columns, floats(rng, number, 2 * dim))
     angles = floats(rng, relations, dim)
     sign = rng.choice([-1, 1], number).astype(np.float32)
     turning = (turns, sign, np.cos(angles), np.sin(angles))
@@ -108,10 +106,3 @@ def test_adam(width, number, seed):
         results.append(copies)
     for ours, expected in zip(*results, strict=True):
         np.testing.assert_allclose(ours, expected, rtol=2e-5, atol=2e-6)
-
-
-def test_adagrad():
-    rng = np.random.default_rng(3)
-    values, square, gradient = rng.normal(size=(3, 50)).astype(np.float32)
-    gradient[:3] = 0
-    assert_same("adagrad", values, square**2, gradient, 0.1)

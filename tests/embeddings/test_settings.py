@@ -14,9 +14,9 @@ def test_there_are_default_settings_of_every_model():
 
 
 def test_changes():
-    changed = override(default_settings(), ["epochs=3", "patience=null", "schedule=step"])
-    assert (changed.epochs, changed.patience, changed.schedule) == (3.0, None, "step")
-    assert changed.margin == default_settings().margin
+    changed = override(default_settings(), ["epochs=3", "margin=2.5"])
+    assert (changed.epochs, changed.margin) == (3.0, 2.5)
+    assert changed.dim == default_settings().dim
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_changes():
         ("epoch=3", "unknown key 'epoch'; did you mean epochs"),
         ("epochs", "expected KEY=VALUE"),
         ("epochs=-1", "--set: epochs: .*greater than 0, found -1"),
-        ("schedule=[", "is not YAML"),
+        ("margin=[", "is not YAML"),
     ],
 )
 def test_mistakes_are_named(change, message):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import FrequencyScorer, KnownAnswers, evaluate
-from rnnlogic.evaluation.metrics import METRICS, TIE_RULES, metrics
-from rnnlogic.features.chains.sampling.budget import Budget
+from rnnlogic.evaluation.ranks import METRICS, TIE_RULES, metrics
+from rnnlogic.features.base import Budget
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from tests.helpers.family import family, given_rules
 from tests.helpers.scorers import NothingScorer, TableScorer, make_dataset, random_case

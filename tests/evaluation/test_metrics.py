@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.evaluation.metrics import HITS_AT, METRICS, TIE_RULES, metrics
-from rnnlogic.evaluation.ranks import Ranks, rank_answers
+from rnnlogic.evaluation.ranks import HITS_AT, METRICS, TIE_RULES, Ranks, metrics, rank_answers
 
 
 def make_ranks(*better_and_tied: tuple[int, int]) -> Ranks:

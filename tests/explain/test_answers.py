@@ -47,7 +47,7 @@ def test_no_answers():
 
 @pytest.mark.parametrize("evidence", ["train", "train+valid"])
 def test_predict_and_complete_say_the_same_either_way_round(model, evidence):
-    proposals = list(model.complete(evidence=evidence, most=40))
+    proposals = list(model.complete(facts=evidence, most=40))
     assert len(proposals) > 10
     for fact in proposals[:12]:
         there = model.predict(fact.head, fact.relation, 1000, evidence)

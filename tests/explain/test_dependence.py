@@ -1,4 +1,4 @@
-"""What an answer hangs on: checked by scoring without the facts; none of them could be spared."""
+"""Critical facts: checked by scoring without them; they break the first reason, and none could be spared."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,15 @@ from rnnlogic.explain.dependence import MOST_FACTS
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.explained import explain
+from tests.helpers.family import family, given_rules
 from tests.helpers.questions import KINDS, VOCAB, questions
+
+
+def breaks(told, facts):
+    """Whether the first reason needs one of some facts, or needs none."""
+    proof = {fact for reason in told.reasons[:1] for fact in reason.facts(told.vocab)}
+    return not proof or not proof.isdisjoint(facts)
+
 
 NAMES = Vocab(("a", "b", "c", "d"), ("r", "s", "t"))
 
@@ -29,8 +37,8 @@ def is_first(facts, scorer, question, known):
 @given(questions(KINDS))
 def test_without_these_facts_it_is_no_longer_first_and_all_are_needed(question):
     graph, scorer, *asked = question
-    found = explain(graph, VOCAB, scorer, *asked, known=graph).hangs_on
-    head, relation, tail = asked
+    told = explain(graph, VOCAB, scorer, *asked, known=graph)
+    found, (head, relation, tail) = told.hangs_on, asked
     own = (tail, relation - 2, head) if relation >= 2 else (head, relation, tail)
     facts = [tuple(fact) for fact in graph.triples().tolist() if tuple(fact) != own]
     assert (found is not None) == is_first(facts, scorer, asked, graph)
@@ -42,7 +50,8 @@ def test_without_these_facts_it_is_no_longer_first_and_all_are_needed(question):
     assert not is_first([f for f in facts if f not in found.facts], scorer, asked, graph)
     for kept in found.facts if len(found.facts) > 1 else ():
         fewer = [f for f in facts if f == kept or f not in found.facts]
-        assert is_first(fewer, scorer, asked, graph)
+        assert is_first(fewer, scorer, asked, graph) or not breaks(told, {*found.facts} - {kept})
+    assert breaks(told, found.facts)
 
 
 @settings(max_examples=60)
@@ -61,6 +70,34 @@ def told_of(facts, rules, weights, known=()):
     graph = Graph.from_triples(facts, 4, 3)
     scorer = RuleScorer(RuleSet.from_text(rules, NAMES), np.array(weights, float), "count", 1)
     return explain(graph, NAMES, scorer, 0, 0, 1, Graph.from_triples([*facts, *known], 4, 3))
+
+
+def test_in_the_family_they_break_the_first_reason_and_one_fact_is_enough_where_it_can_be():
+    data = family()
+    learned, graph = given_rules(data), data.graph("train")
+    scorer = RuleScorer(learned.rules, learned.weights, learned.feature)
+    facts, numbers = [tuple(fact) for fact in graph.triples().tolist()], []
+    turned = [(tail, data.vocab.inverse(relation), head) for head, relation, tail in data.test.tolist()]
+    for asked in [*map(tuple, data.test.tolist()), *turned]:
+        told = explain(graph, data.vocab, scorer, *asked, known=graph)
+        if not told.reasons or told.hangs_on is None or not told.hangs_on.facts:
+            continue
+        found, proof = told.hangs_on.facts, told.reasons[0].facts(data.vocab)
+        assert not is_first([fact for fact in facts if fact not in found], scorer, asked, graph)
+        assert {*found} & {*proof}, "the first reason holds without them"
+        is_enough = any(
+            not is_first([fact for fact in facts if fact != one], scorer, asked, graph) for one in proof
+        )
+        assert (len(found) == 1) == is_enough
+        numbers.append(len(found))
+    assert len(numbers) > 5
+
+
+def test_a_fact_that_leaves_the_first_reason_alone_is_not_enough():
+    facts = [(0, 1, 1), (0, 2, 1), (0, 1, 3)]  # s(a,b) t(a,b) s(a,d)
+    told = told_of(facts, ["r <- s", "r <- t"], [2, 1])  # without t(a,b), b and d are tied
+    assert told.reasons[0].facts(NAMES) == [(0, 1, 1)]
+    assert told.hangs_on.facts == ((0, 1, 1),)
 
 
 def test_the_fact_that_many_paths_share():

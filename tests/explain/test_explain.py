@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.explain.explain import Basis, Rank, explain_on
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.explain import Basis, explain_on
+from rnnlogic.explain.question import Question, Rank
 from rnnlogic.features.ground import Grounder
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
@@ -177,7 +177,7 @@ def test_the_rank_is_the_place_in_the_list_of_answers(facts):
     for head, relation, _ in model.dataset.test.tolist()[:12]:
         for one in (relation, vocab.inverse(relation)):
             asked = vocab.entities[head], vocab.relation_name(one)
-            answers = model.predict(*asked, k=20, facts=facts)
+            answers = model.predict(*asked, most=20, facts=facts)
             for place, answer in enumerate(answers, 1):
                 told = model.explain(*asked, answer.entity, facts=facts)
                 rank = told.filtered_rank

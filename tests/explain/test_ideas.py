@@ -8,9 +8,9 @@ from hypothesis import given
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.ideas import Family, Question, family_of, sentence
+from rnnlogic.explain.question import Question, comes_back, facts_of, shown_paths
+from rnnlogic.explain.reasons import Family, family_of, sentence
 from rnnlogic.explain.sentences import rule_sentence
-from rnnlogic.explain.walks import comes_back, facts_of, shown_paths
 from rnnlogic.features.chains.paths import Path
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.parse import parse_rule

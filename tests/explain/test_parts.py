@@ -7,11 +7,11 @@ import pytest
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.parts import shares
+from rnnlogic.explain.question import Question
+from rnnlogic.explain.reasons import shares
 from rnnlogic.features.base import Query
 from rnnlogic.features.chains.paths import paths
-from rnnlogic.features.constants.behind import counted
+from rnnlogic.features.constants.source import counted
 from rnnlogic.features.sources import terms_of
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.features import FEATURES, of_groups
@@ -63,6 +63,18 @@ def test_the_rules_behind_an_aggregate_give_the_value_of_the_kernel(seed):
             assert told.get(Feature(question.relation, name), 0) == pytest.approx(value, abs=1e-6)
             compared += bool(behind)
     assert compared > 100
+
+
+def test_the_rules_behind_an_aggregate_are_counted_together_as_each_is_by_itself():
+    graph = random_graph(2)
+    found = [
+        (one, head if name.endswith("_x") else tail)
+        for head, relation, tail in asked(graph)
+        for name in AGGREGATES
+        for one in terms_of(graph, name, Query(head, relation, tail, graph.has(head, relation, tail)))
+    ]
+    assert len(found) > 100
+    assert all(one._replace(weight=1.0) == counted(graph, one.rule, entity) for one, entity in found)
 
 
 @pytest.mark.parametrize("seed", range(3))

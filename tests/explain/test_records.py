@@ -7,7 +7,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.records import HeldOut, Records, record_of, without_one
 from rnnlogic.rules.rule import Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.family import family
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
-from rnnlogic.data.templates import templated
+from rnnlogic.data.labels import templated
+from rnnlogic.data.saving import pack_dataset, unpack_dataset
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.sentences import (
     Pattern,

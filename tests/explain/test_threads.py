@@ -25,7 +25,7 @@ def model(request) -> RNNLogic:
 
 
 def told(model: RNNLogic, question) -> list:
-    return [answer.as_dict() for answer in model.predict(*question, 5, evidence="all")]
+    return [answer.as_dict() for answer in model.predict(*question, 5, facts="all")]
 
 
 def test_many_threads_get_the_same_answers(model):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.explain import use
-from rnnlogic.explain.use import rule_use
+from rnnlogic.explain import records
+from rnnlogic.explain.records import rule_use
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.family import RULES, family
@@ -51,8 +51,8 @@ def test_counts_equal_asking_one_by_one():
 def test_the_sample_is_bounded_and_repeatable(monkeypatch):
     dataset = family()
     scorer = scorer_for(dataset)
-    monkeypatch.setattr(use, "QUERIES", 8)
-    monkeypatch.setattr(use, "PER_RELATION", (1, 3))
+    monkeypatch.setattr(records, "QUERIES", 8)
+    monkeypatch.setattr(records, "PER_RELATION", (1, 3))
     found = rule_use(dataset, scorer)
     assert 0 < found.decided.sum() <= 8
     assert rule_use(dataset, scorer).decided.tolist() == found.decided.tolist()

@@ -11,7 +11,7 @@ from rnnlogic.features.conditions import counted, holds, joined
 from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.conditions import Condition, Interval, after
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.features.test_door import VALUES, random_graph
 
 GRAPH = random_graph(1)

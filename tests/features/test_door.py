@@ -10,17 +10,16 @@ import pytest
 import rnnlogic as rl
 from rnnlogic.config import changed, preset_for
 from rnnlogic.data.graph import Graph
-from rnnlogic.features import base_rate, exclusions
+from rnnlogic.features import named as named_sources
+from rnnlogic.features import reference as plain_ops
 from rnnlogic.features.aggregates import AGGREGATES, Fold, NoisyOr
-from rnnlogic.features.base import Answers, Batch, Place, Query, Rows, Source, Stage, Term
+from rnnlogic.features.base import Answers, Batch, Place, Query, Rows, Source, Stage, Term, find_items
 from rnnlogic.features.chains import reference as plain_chains
 from rnnlogic.features.chains import source as chains
 from rnnlogic.features.constants import reference as plain_constants
-from rnnlogic.features.constants import summaries
+from rnnlogic.features.constants import source as summaries
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.items import find_items
-from rnnlogic.features.names import owned
-from rnnlogic.features.ops import reference as plain_ops
+from rnnlogic.features.named import owned
 from rnnlogic.features.sources import SOURCES, counts_paths, terms_of
 from rnnlogic.rules.conditions import Condition, Interval
 from rnnlogic.rules.features import FEATURES, Meaning
@@ -40,8 +39,8 @@ CONDITIONS = [
 RULES = RuleSet.from_rules([*BODIES, *(Feature(0, name) for name in FEATURES), *CONSTANTS, *CONDITIONS])
 TWINS = {  # where a source calls its kernel, and the plain twin; others have none
     "chains": (chains.kernels, "ground_counts", plain_chains.ground_counts),
-    "exclusions": (exclusions, "describe_links", plain_ops.describe_links),
-    "base_rate": (base_rate, "describe_rates", plain_ops.describe_rates),
+    "exclusions": (named_sources, "describe_links", plain_ops.describe_links),
+    "base_rate": (named_sources, "describe_rates", plain_ops.describe_rates),
     "summaries": (summaries, "summarise", plain_constants.summarise),
 }
 VALUES = np.array([[0, 1, 2, 3, 4, 5, np.nan], [3, 1, 4, 1, np.nan, 5, 9]])

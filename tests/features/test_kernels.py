@@ -7,8 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from rnnlogic.data.graph import Graph
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
+from rnnlogic.features.base import Batch, Rows
 from rnnlogic.features.chains import kernels, reference
-from rnnlogic.features.chains.trie import build_trie, turning_steps
+from rnnlogic.features.chains.source import build_trie, turning_steps
 from rnnlogic.features.ground import Grounder
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
@@ -36,10 +39,10 @@ def arguments(case, relation, dtype=np.int64, limit=1 << 40, path_kind="simple")
     heads = np.array([h for h, _ in queries], np.int32)
     hidden = np.array([t for _, t in queries], np.int32)
     sums = np.zeros(case.graph.num_entities, dtype)
-    inverse = case.graph.inverse(relation)
     trie = build_trie(bodies)
-    how = path_kind == "simple", turning_steps(trie, graph)
-    return graph.arrays, trie, heads, hidden, relation, inverse, sums, limit, *how, graph.weights
+    batch = Batch(np.arange(len(heads)), relation, heads, hidden)
+    paths = kernels.Paths(path_kind == "simple", turning_steps(trie, graph))
+    return graph.arrays, trie, batch, sums, limit, paths, graph.weights
 
 
 @pytest.mark.usefixtures("any_index")
@@ -51,7 +54,7 @@ def test_ground_counts(case, dtype, path_kind):
     for relation in range(2 * case.graph.num_relations):
         args = arguments(case, relation, dtype, path_kind=path_kind)
         same(kernels.ground_counts(*args), reference.ground_counts(*args))
-        assert not args[6].any()
+        assert not args[3].any()
 
 
 @pytest.mark.parametrize("is_weighted", [False, True])
@@ -148,8 +151,9 @@ def test_ground_counts_gives_up_at_the_limit(case):
 @given(case=cases())
 def test_sums_over_grounded_bodies(case):
     args = arguments(case, 0)
-    queries, num_entities = len(args[2]), case.graph.num_entities
+    queries, num_entities = len(args[2].heads), case.graph.num_entities
     entity, count, ptr = kernels.ground_counts(*args)
+    rows = Rows(np.arange(len(args[1].body)), ptr, entity, count)
     count[count > 0] *= 700  # beyond the table of features too
     rng = np.random.default_rng(0)
     weights = rng.normal(size=len(args[1].body))
@@ -157,15 +161,15 @@ def test_sums_over_grounded_bodies(case):
     place = np.zeros(num_entities, np.int64)
     for first in (0, 1, 2):
         code = ((np.arange(len(weights)) + first) % 3).astype(np.int8)
-        scored = kernels.score_candidates(entity, count, ptr, weights, code, queries, *zeros)
-        by_hand = reference.score_candidates(entity, count, ptr, weights, code, queries, *zeros)
+        scored = ops.score_candidates(rows, weights, code, queries, *zeros)
+        by_hand = plain_ops.score_candidates(rows, weights, code, queries, *zeros)
         same(scored[:2], by_hand[:2])
         np.testing.assert_allclose(scored[2], by_hand[2], rtol=1e-13)
-    rules = rng.permutation(len(weights)).astype(np.int32)
+    rows = rows._replace(place=rng.permutation(len(weights)))
     for answers in (np.empty(0, np.int32), rng.integers(0, num_entities, queries).astype(np.int32)):
         same(
-            kernels.group_by_candidate(entity, count, ptr, queries, rules, answers, place),
-            reference.group_by_candidate(entity, count, ptr, queries, rules, answers, place),
+            ops.group_by_candidate(rows, queries, answers, place),
+            plain_ops.group_by_candidate(rows, queries, answers, place),
         )
     assert not any(array.any() for array in (*zeros, place))
 
@@ -175,7 +179,7 @@ def test_sums_over_grounded_bodies(case):
 def test_ids_ascend(most, number):
     ids = np.random.default_rng(0).integers(0, most, number).astype(np.int32)
     ids[:1] = most - 1
-    np.testing.assert_array_equal(kernels.ascending(ids.copy(), most), reference.ascending(ids, most))
+    np.testing.assert_array_equal(ops.ascending(ids.copy(), most), plain_ops.ascending(ids, most))
 
 
 @pytest.mark.parametrize("leave_out", [False, True])
@@ -184,7 +188,7 @@ def test_labels(leave_out):
     heads, answers = np.array([0, 1], np.int32), np.array([2, 0], np.int32)
     query_ptr, entity = np.array([0, 4, 6]), np.array([1, 2, 3, 4, 3, 5], np.int32)
     args = (graph.arrays, 0, heads, answers, query_ptr, entity, leave_out)
-    found = kernels.label_candidates(*args)
-    np.testing.assert_array_equal(found, reference.label_candidates(*args))
-    other = kernels.LEFT_OUT if leave_out else kernels.WRONG
-    assert found.tolist() == [other, kernels.ANSWER, kernels.WRONG, other, other, kernels.WRONG]
+    found = ops.label_candidates(*args)
+    np.testing.assert_array_equal(found, plain_ops.label_candidates(*args))
+    other = ops.LEFT_OUT if leave_out else ops.WRONG
+    assert found.tolist() == [other, ops.ANSWER, ops.WRONG, other, other, ops.WRONG]

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from rnnlogic.features.chains.scratch import zeros
+from rnnlogic.features.base import zeros
 
 
 def borrowed(purpose, size, dtype=np.float64):

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.features.chains.reference import bodies_of
-from rnnlogic.features.chains.trie import build_trie
+from rnnlogic.features.chains.source import build_trie
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 

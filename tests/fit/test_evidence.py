@@ -15,9 +15,8 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.aggregates import BEST_CHAIN
 from rnnlogic.fit.choice import preferred, regularised
-from rnnlogic.fit.compact.compact import compact_paths
-from rnnlogic.fit.compact.levels import frontier, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
+from rnnlogic.fit.compact.compact import compact_paths, teacher_of
+from rnnlogic.fit.compact.validation import frontier, model_at
 from rnnlogic.fit.given import NOTHING_GIVEN, Edits, edits_of
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers

@@ -9,7 +9,7 @@ from rnnlogic.base.errors import RNNLogicError, RuleError
 from rnnlogic.config import Config, override
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.fit.given import GivenRules, edits_of
-from rnnlogic.fit.learn import learn
+from rnnlogic.fit.pipeline import learn
 from rnnlogic.fit.result import MemoryStore, unpack_rules
 from rnnlogic.model import RNNLogic
 from rnnlogic.predictors.base import Task
@@ -51,9 +51,8 @@ def test_pinned_rules_are_added_once_and_banned_given_ones_are_not(found, wanted
     assert log_prob.tolist() == [0.0] * len(beam) + [-len(rule.body) for rule in both[len(beam) :]]
 
 
-@pytest.mark.parametrize("search", ["beam", "sample"])
-def test_pinned_rules_are_in_and_banned_ones_nowhere(search):
-    config = override(changed(pinned=(UNLIKELY,), banned=BANNED), [f"em.search={search}", "final.rules=5"])
+def test_pinned_rules_are_in_and_banned_ones_nowhere():
+    config = override(changed(pinned=(UNLIKELY,), banned=BANNED), ["final.rules=5"])
     learned, store = fit(config, ["parent <- parent & grandparent"])
     banned = Banned.from_text(BANNED, DATA.vocab)
     for kept in (*(unpack_rules(store.stages[stage]) for stage in ("mined", "round-1")), learned.rules):
@@ -104,6 +103,8 @@ def test_the_variant_with_embeddings_weighs_given_rules():
     ("values", "given", "problem"),
     [
         ({"pinned": (UNLIKELY,), "banned": ("grandparent <- ...",)}, [], "is both pinned and banned"),
+        ({"pinned": (UNLIKELY,), "only": ("parent <- ...",)}, [], "is both pinned and not among `only`"),
+        ({"only": ("parent <- maried & ...",)}, [], "only: .*did you mean 'married'"),
         ({"generate": False}, [], "no rules to learn weights for: give some"),
         ({"generate": False, "banned": ("married <- ...",)}, [ODD], "no rules to learn weights for"),
         ({"pinned": (ODD,)}, [], "is longer than max_length=2; raise it"),
@@ -119,6 +120,15 @@ def test_edits_that_do_not_fit_together_are_refused_before_anything_is_written(
     with pytest.raises(RuleError, match=problem):
         RNNLogic(changed(**values)).fit(DATA, tmp_path / "run", rules=given or None)
     assert not (tmp_path / "run").exists()
+
+
+def test_only_rules_of_a_pattern_are_used():
+    learned, _ = fit(changed(only=("grandparent <- * & parent", "parent <- [seen]")))
+    whole, _ = fit(changed())
+    pattern = Banned.from_text(["grandparent <- * & parent"], DATA.vocab)
+    assert set(learned.rules)
+    assert set(learned.rules) >= set(whole.rules.filter(pattern.mask(whole.rules)))
+    assert pattern.mask(learned.rules).all()
 
 
 def test_where_all_is_banned_nothing_can_be_learned():

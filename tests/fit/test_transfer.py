@@ -26,7 +26,7 @@ from tests.helpers.scorers import NothingScorer
 
 @pytest.fixture
 def model(monkeypatch) -> RNNLogic:
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     return RNNLogic({}).fit(family())
 
 
@@ -60,7 +60,7 @@ def disjoint_halves(name):
 
 
 def test_rules_learned_on_one_half_of_the_entities_answer_on_the_other(monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", mined_learner)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", mined_learner)
     here, there = disjoint_halves("umls")
     assert not set(here.vocab.entities) & set(there.vocab.entities)
     moved = RNNLogic({"max_length": 2, "mine": {"keep": 50}}).fit(here).on(there)
@@ -79,9 +79,9 @@ def test_the_same_rules_with_the_same_weights(model):
     direct = given_rules(other)
     assert moved.learned.rules == direct.rules
     head = renamed("grandpa0")
-    answers = moved.predict(head, "grandparent", evidence="all", known="keep")
+    answers = moved.predict(head, "grandparent", facts="all", known="keep")
     assert {answer.entity for answer in answers} >= {renamed("grandchild0_0"), renamed("grandchild0_1")}
-    why = moved.explain(head, "grandparent", answers[0].entity, evidence="all")
+    why = moved.explain(head, "grandparent", answers[0].entity, facts="all")
     assert why.is_known
     assert math.fsum(c.contribution for c in why.contributions) == pytest.approx(why.score)
 
@@ -123,12 +123,12 @@ def test_an_embedding_stays_with_its_entities():
 def test_new_facts_change_answers_at_once(model):
     names, graph = model.dataset.vocab, model.dataset.graph("train")
     elder, child = (names.entities[e[0]] for e in graph.edges(names.relation_id("parent")))
-    before = model.predict(elder, "grandparent", k=100, known="keep")
+    before = model.predict(elder, "grandparent", most=100, known="keep")
     more = model.with_facts([(child, "parent", "newborn"), ("newborn", "married^-1", "new spouse")])
-    after = {a.entity for a in more.predict(elder, "grandparent", k=100, known="keep")}
+    after = {a.entity for a in more.predict(elder, "grandparent", most=100, known="keep")}
     assert after == {a.entity for a in before} | {"newborn"}
     assert [a.entity for a in more.predict("newborn", "married")] == ["new spouse"]
-    assert model.predict(elder, "grandparent", k=100, known="keep") == before
+    assert model.predict(elder, "grandparent", most=100, known="keep") == before
     assert "newborn" not in names.entities
     assert more.dataset.vocab.entities[: names.num_entities] == names.entities
 

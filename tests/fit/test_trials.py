@@ -8,9 +8,10 @@ import pytest
 from rnnlogic.base.budget import Work
 from rnnlogic.config import override
 from rnnlogic.data.annotations import Annotations
-from rnnlogic.evaluation.evaluate import reciprocal_ranks
-from rnnlogic.fit.evidence import NO_RULES, evidence_rules
-from rnnlogic.fit.trials import Trials
+from rnnlogic.evaluation.evaluate import evaluate
+from rnnlogic.evaluation.ranks import query_metrics
+from rnnlogic.fit.choice import Trials
+from rnnlogic.fit.weights import NO_RULES, evidence_rules
 from rnnlogic.mining.constants import mine_constants
 from rnnlogic.mining.links import hidden_answers
 from rnnlogic.mining.mine import mine_rules
@@ -58,7 +59,8 @@ def alone(task, settings):
     values = predictor_class("rnnlogic").values(rules, task.config, None)
     hidden = hidden_answers(graph, data.valid, queries, task.config.seed)
     solved = solve_relations(Lesson(graph, values, queries, settings, task.config.seed, hidden), Work(1))
-    return reciprocal_ranks(values.scorer(gathered(len(rules), solved)[0], 1), data, data.valid)
+    scorer = values.scorer(gathered(len(rules), solved)[0], 1)
+    return query_metrics(evaluate(scorer, data, "valid").ranks)["mrr"]
 
 
 def test_options_rank_as_each_would_alone(task, tried):

@@ -5,7 +5,7 @@ import sys
 
 import torch
 
-from rnnlogic.generator.adam import Adam
+from rnnlogic.generator.train import Adam
 
 
 def losses_of(net, step):
@@ -41,7 +41,7 @@ def test_it_does_what_torch_does():
 
 def test_training_does_not_load_torchs_compiler():
     code = (
-        "import sys, torch; from rnnlogic.generator.adam import Adam; w = torch.ones(2, requires_grad=True);"
+        "import sys, torch; from rnnlogic.generator.train import Adam; w = torch.ones(2, requires_grad=True);"
         "Adam([w], 0.1, 2).step((w * w).sum()); assert 'torch._dynamo' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -130,32 +130,6 @@ def test_gradient_agrees_with_finite_differences():
         )
 
 
-@pytest.mark.parametrize(("num_relations", "max_length"), [(4, 1), (3, 2), (2, 3)])
-def test_samples_follow_the_distribution(num_relations, max_length):
-    net, number = tiny(num_relations, max_length), 4000
-    drawn = net.sample(range(num_relations), number, torch.Generator().manual_seed(1))
-    assert np.bincount(drawn.rules.heads, drawn.counts).tolist() == [number] * num_relations
-    np.testing.assert_allclose(drawn.log_prob, net.log_probs(drawn.rules))
-    counts = dict(zip(drawn.rules, drawn.counts, strict=True))
-    rules = all_rules(num_relations, max_length)
-    assert set(counts) <= set(rules)
-    chi_square = 0
-    for rule in rules:  # a rule of maximum length ends without being asked
-        steps = factors(net, rule)
-        expected = number * np.prod(steps[:-1] if len(rule.body) == max_length else steps)
-        chi_square += (counts.get(rule, 0) - expected) ** 2 / expected
-    freedom = len(rules) - num_relations
-    assert chi_square < freedom + 4 * np.sqrt(2 * freedom)
-
-
-def test_samples_come_from_the_seed():
-    net = tiny(6, 3)
-    first, again, other = (net.sample([0, 4, 2], 20, torch.Generator().manual_seed(s)) for s in (1, 1, 2))
-    assert first.rules == again.rules
-    assert first.counts.tolist() == again.counts.tolist()
-    assert first.rules != other.rules
-
-
 @pytest.mark.parametrize(("num_relations", "max_length"), SIZES)
 @pytest.mark.parametrize("number", [1, 3, 1000])
 @pytest.mark.parametrize("chunk", [1, 1 << 22])
@@ -244,14 +218,6 @@ def test_a_wide_beam_with_banned_rules_is_exact():
     ]
 
 
-def test_sampled_rules_are_drawn_anew_where_banned():
-    net, banned = tiny(4, 3), Banned.from_text(UNWANTED, Vocab(("e",), ("a", "b")))
-    drawn = net.sample(range(4), 200, torch.Generator().manual_seed(0), banned)
-    assert not banned.mask(drawn.rules).any()
-    assert np.bincount(drawn.rules.heads, drawn.counts, minlength=4).tolist() == [0, 200, 0, 200]
-
-
 def test_nothing_is_left_where_all_is_banned():
     net, banned = tiny(4, 3), Banned.from_text(["* <- ..."], Vocab(("e",), ("a", "b")))
     assert len(net.beam(range(4), 5, banned=banned).rules) == 0
-    assert len(net.sample(range(4), 5, torch.Generator(), banned).rules) == 0

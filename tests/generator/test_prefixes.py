@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rnnlogic.generator.network import RuleGenerator
-from rnnlogic.generator.prefixes import PrefixTree
+from rnnlogic.generator.train import PrefixTree
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from rnnlogic.generator.adam import torch_threads
+from rnnlogic.generator.train import torch_threads
 
 
 def test_the_number_of_threads_is_restored():

@@ -1,14 +1,12 @@
 """Calibration and completion by brute force: plain loops, from the dense scores of a scorer."""
 
 import math
-from itertools import pairwise
 
 import numpy as np
 
 from rnnlogic.calibrate.level import Basis, Level
-from rnnlogic.calibrate.probability import KNOTS, ProbabilityModel
-from rnnlogic.calibrate.reliability import Reliability
-from rnnlogic.calibrate.standing import FEATURES, LIMIT, WIDTH
+from rnnlogic.calibrate.probability import ProbabilityModel, Reliability
+from rnnlogic.calibrate.proposals import FEATURES, LIMIT, WIDTH
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Chain
@@ -32,7 +30,7 @@ def random_model(seed: int, width: int, num_relations: int) -> ProbabilityModel:
     ceiling = np.full(width, np.inf)
     ceiling[0] = 0.5
     columns = (ceiling, rng.normal(size=width), scale, rng.normal(size=width), rng.normal(size=num_relations))
-    return ProbabilityModel(*columns, constant=float(rng.normal()), stretch=rng.uniform(0.5, 1.5, 5))
+    return ProbabilityModel(*columns, constant=float(rng.normal()), stretch=rng.uniform(0.5, 1.5, 3))
 
 
 def random_level(seed: int, num_relations: int) -> Level:
@@ -49,10 +47,8 @@ def value(model: ProbabilityModel, features: list[float], relation: int) -> floa
     standard = [(f - m) / s for f, m, s in zip(capped, model.mean, model.scale, strict=True)]
     total = math.fsum(w * z for w, z in zip(model.weights, standard, strict=True))
     logit = total + model.offsets[relation] + model.constant
-    first, *factors, last, shift = model.stretch
-    steps = [f * (min(max(logit, a), b) - a) for f, (a, b) in zip(factors, pairwise(KNOTS), strict=True)]
-    below, above = first * min(logit, KNOTS[0]), last * max(logit - KNOTS[-1], 0)
-    return below + math.fsum(steps) + above + shift
+    below, above, shift = model.stretch
+    return logit * (below if logit < 0 else above) + shift
 
 
 def without(graph: Graph, head: int, relation: int, tail: int) -> Graph:

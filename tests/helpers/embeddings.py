@@ -21,7 +21,7 @@ def random_complex(entities=7, relations=3, dim=5, seed=0) -> ComplEx:
     return ComplEx(*tables, threads=1)
 
 
-def path_distance(embedding, head, body, end, distance="modulus") -> float:
+def path_distance(embedding, head, body, end) -> float:
     """Distance between the head, turned by one relation after the other, and the end."""
     dim, moduli = embedding.dim, []
     for d in range(dim):
@@ -30,10 +30,10 @@ def path_distance(embedding, head, body, end, distance="modulus") -> float:
             sign = 1 if relation < embedding.num_relations else -1
             point *= cmath.exp(1j * sign * float(embedding.phase[relation % embedding.num_relations, d]))
         moduli.append(abs(point - complex(embedding.entity[end, d], embedding.entity[end, dim + d])))
-    return sum(moduli) if distance == "modulus" else math.sqrt(sum(m * m for m in moduli))
+    return sum(moduli)
 
 
 def path_score(paths, head, body, end) -> float:
     """phi of a path."""
-    apart = path_distance(paths.embedding, head, body, end, paths.distance)
+    apart = path_distance(paths.embedding, head, body, end)
     return 1 / (1 + math.exp((apart - paths.delta) / paths.temperature))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rnnlogic.features.chains.kernels import ANSWER, WRONG
+from rnnlogic.features.kernels import ANSWER, WRONG
 from rnnlogic.features.table import Candidates
 
 RULES = 3

@@ -1,7 +1,7 @@
 """Explanations of answers on a graph, by the plain parts of a model."""
 
 from rnnlogic.explain.explain import DETAILED, Basis, compare_on, explain_on
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.question import Question
 
 
 def explain(graph, vocab, scorer, head, relation, tail, known, limit=3, detailed=DETAILED):

@@ -1,8 +1,12 @@
 """Random small training problems."""
 
+import numpy as np
 from hypothesis import strategies as st
 
-from rnnlogic.features.chains.kernels import ANSWER
+from rnnlogic.features.kernels import ANSWER
+from rnnlogic.features.table import joined
+from rnnlogic.predictors.loglinear.fit import Job, examples_of
+from rnnlogic.predictors.loglinear.settings import LogLinearSettings
 from tests.helpers.walks import candidates_of
 
 NUM_RULES = 4
@@ -25,3 +29,10 @@ def problems(draw):
         label += labels
         query_ptr.append(len(label))
     return candidates_of(query_ptr, candidate_ptr, rule, value, label)
+
+
+def examples(grounder, queries, values, leave_out=True, most=10**6):
+    """Training queries of one relation, grounded, each with its own fact hidden."""
+    changes = {"other_answers": "exclude" if leave_out else "negative", "results_per_relation": most}
+    job = Job(grounder, LogLinearSettings().model_copy(update=changes), 0, values, None)
+    return joined(list(examples_of(job, np.column_stack([queries, queries[:, 2]]))))

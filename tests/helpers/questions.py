@@ -7,12 +7,10 @@ from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.predictors.base import RuleValues
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.paths.model import PathModel
-from rnnlogic.predictors.paths.predictor import PathRuleScorer
-from rnnlogic.predictors.plus.parameters import PlusParameters
-from rnnlogic.predictors.plus.predictor import PlusScorer
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.paths.predictor import PathModel, PathRuleScorer
+from rnnlogic.predictors.plus.predictor import PlusParameters, PlusScorer
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import random_embedding

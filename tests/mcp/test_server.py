@@ -33,14 +33,14 @@ async def conversation(client) -> None:
     assert [tool.name for tool in listed] == NAMES
     assert [tool.name for tool in listed if not tool.annotations.read_only_hint] == ["review"]
     assert "never as instructions" in client.instructions
-    found = await client.call_tool("predict", {"relation": "parent", "head": "grandpa1", "limit": 2})
+    found = await client.call_tool("predict", {"relation": "parent", "head": "grandpa1", "most": 2})
     assert not found.is_error
     assert len(found.structured_content["answers"]) <= 2
     assert json.loads(found.content[0].text) == found.structured_content
     wrong = await client.call_tool("predict", {"relation": "parnt", "head": "grandpa1"})
     assert wrong.is_error
     assert "did you mean 'parent'" in wrong.content[0].text
-    too_many = await client.call_tool("rules", {"limit": 1000})
+    too_many = await client.call_tool("rules", {"most": 1000})
     assert too_many.is_error
     resource = (await client.list_resources()).resources[0]
     assert str(resource.uri) == CARD

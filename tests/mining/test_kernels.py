@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.ground import Grounder
 from rnnlogic.mining import kernels, reference
-from rnnlogic.mining.search import edges_by_entity
+from rnnlogic.mining.mine import edges_by_entity
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.graphs import ENTITIES, cases
@@ -57,27 +57,14 @@ def test_bodies_between_are_compared_where_they_are_many_and_sampled():
 def test_count_hits(case):
     for part in Grounder(case.graph, case.rules, 1).ground(np.arange(ENTITIES), 0):
         heads = part.queries.astype(np.int32)
-        answers = (3 * heads) % ENTITIES
-        arguments = (case.graph.arrays, 0, heads, answers, part.entity, part.ptr, ENTITIES)
-        for found, expected in zip(
-            kernels.count_hits(*arguments), reference.count_hits(*arguments), strict=True
-        ):
-            np.testing.assert_array_equal(found, expected)
-
-
-@settings(max_examples=60, deadline=None)
-@given(case=cases())
-def test_weigh_hits(case):
-    for part in Grounder(case.graph, case.rules, 1).ground(np.arange(ENTITIES), 0):
-        heads = part.queries.astype(np.int32)
-        answers = (3 * heads) % ENTITIES
-        worth, value = (heads + 1) / ENTITIES, np.sqrt(np.arange(len(part.entity)) / 5)
-        arguments = (case.graph.arrays, 0, heads, answers, worth, part.entity, value, part.ptr, ENTITIES)
-        found, expected = kernels.weigh_hits(*arguments), reference.weigh_hits(*arguments)
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-        ones = (*arguments[:4], np.ones(len(heads)), part.entity, np.ones(len(value)), *arguments[7:])
-        counted = kernels.count_hits(*arguments[:4], part.entity, *arguments[7:])
-        np.testing.assert_array_equal(kernels.weigh_hits(*ones), counted)
+        reached, answers = kernels.Reached(heads, part.entity, part.ptr), (3 * heads) % ENTITIES
+        counted = []
+        values = np.sqrt(np.arange(len(part.entity)) / 5), (heads + 1) / ENTITIES
+        for weighed in (None, kernels.Weighed(*map(np.ones_like, values)), kernels.Weighed(*values)):
+            arguments = (case.graph.arrays, 0, reached, answers, weighed, ENTITIES)
+            counted.append(kernels.count_hits(*arguments))
+            np.testing.assert_allclose(counted[-1], reference.count_hits(*arguments), atol=1e-12)
+        np.testing.assert_array_equal(counted[0], counted[1])
 
 
 @settings(max_examples=60)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.budget import Work
-from rnnlogic.mining.mine import best_per_head, mine_rules
-from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.mine import best_per_head, find_candidates, mine_rules
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Chain
@@ -73,7 +72,7 @@ def test_progress_covers_the_search_and_the_statistics():
 
 MINE = """
 from rnnlogic.cli import app
-app(["mine", sys.argv[1], "-o", sys.argv[2], "--top", "3", "--max-length", "2"], standalone_mode=False)
+app(["mine", sys.argv[1], "-o", sys.argv[2], "--most", "3", "--max-length", "2"], standalone_mode=False)
 """
 PATHRANK = """
 from rnnlogic.data.dataset import load_dataset

@@ -12,8 +12,8 @@ from rnnlogic.base.budget import Work
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.mining import search
-from rnnlogic.mining.search import edges_by_entity, find_candidates
+from rnnlogic.mining import mine
+from rnnlogic.mining.mine import edges_by_entity, find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.rule import Chain
@@ -118,7 +118,7 @@ def test_the_search_of_a_relation_can_run_in_another_process(monkeypatch):
 
     banned = Banned.from_text(["* <- a & ..."], Vocab(("e",), ("a", "b", "c")))
     here = find_candidates(graph, MineSettings(), 3, banned, work=Work(1))
-    monkeypatch.setattr(search, "map_ordered", elsewhere)
+    monkeypatch.setattr(mine, "map_ordered", elsewhere)
     there = find_candidates(graph, MineSettings(), 3, banned, work=Work(1))
     assert handed
     assert there.rules == here.rules

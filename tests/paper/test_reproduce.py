@@ -17,9 +17,8 @@ from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.types import silent
 from rnnlogic.cli import app
 from rnnlogic.data.saving import save_dataset
-from rnnlogic.runs.files import write_object
+from rnnlogic.runs.files import write_object, write_report
 from rnnlogic.runs.folder import CALIBRATED
-from rnnlogic.runs.reports import write_report
 from tests.helpers.family import family
 
 METRICS = {"mrr": 0.5, "mr": 2.0, "hits@1": 0.4, "hits@3": 0.6, "hits@10": 0.7}

@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rnnlogic.embeddings.together import Together
+from rnnlogic.embeddings.base import Together
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks
-from rnnlogic.predictors.paths.predictor import PathRuleScorer
+from rnnlogic.predictors.paths.predictor import PathRuleScorer, path_model
 from rnnlogic.predictors.paths.settings import PathSettings
-from rnnlogic.predictors.paths.values import path_model
 from tests.helpers.embeddings import random_complex, random_embedding
 from tests.helpers.family import family, given_rules
 
@@ -66,5 +65,5 @@ def test_settings_reach_the_path_model():
     embedding = random_embedding(4, 2, margin=3.5)
     assert path_model(embedding, PathSettings()).delta == 3.5
     assert path_model(embedding, PathSettings(shift=-1.0)).delta == 2.5
-    chosen = path_model(embedding, PathSettings(delta=0.25, temperature=2.0, distance="euclidean"))
-    assert (chosen.delta, chosen.temperature, chosen.distance) == (0.25, 2.0, "euclidean")
+    chosen = path_model(embedding, PathSettings(delta=0.25, temperature=2.0))
+    assert (chosen.delta, chosen.temperature) == (0.25, 2.0)

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
+from rnnlogic.base.text import printable
+from rnnlogic.data.dataset import load_dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import columns, printable, shortened, wrapped
+from rnnlogic.explain.sentences import shortened, wrapped
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.explained import compare, explain
+from tests.helpers.people import people
 from tests.helpers.questions import KINDS, VOCAB, questions, scorer_of
 
 LONG = [
@@ -48,10 +52,10 @@ def test_it_fits_one_screen(name, length):
     assert len(told.contributions) > 10
     for lines in (list(told.lines()), list(other.lines())):
         assert len(lines) <= 24
-        assert max(map(columns, lines)) <= 80
+        assert max(map(cell_len, lines)) <= 80
         assert any("rule  " in line or "  +" in line for line in lines)
         assert any("--all" in line for line in lines)
-    assert max(map(columns, told.lines(width=60, height=20))) <= 60
+    assert max(map(cell_len, told.lines(width=60, height=20))) <= 60
     assert len(list(told.lines(width=60, height=20))) <= 20
     assert len(list(told.lines(everything=True))) > 24
 
@@ -61,7 +65,7 @@ def test_any_explanation_fits_one_screen(question):
     graph, scorer, *asked = question
     lines = list(explain(graph, VOCAB, scorer, *asked, known=graph).lines())
     assert len(lines) <= 24
-    assert max(map(columns, lines)) <= 80
+    assert max(map(cell_len, lines)) <= 80
 
 
 def test_at_most_three_reasons_then_what_speaks_against_and_one_line_for_the_rest():
@@ -107,6 +111,16 @@ def test_a_rule_with_constants_is_told_with_its_record_and_its_fact():
     assert told.as_dict()["reasons"][0]["facts"] == [["p0", "maintained_by", "group"]]
     assert "7 of 8" in "\n".join(told.lines(everything=True))
     assert "7 of the 8 others that are" in told.page()
+
+
+def test_a_comparison_of_answers_that_a_condition_compares_has_no_walk():
+    data = load_dataset(people(60), ratios=(1, 0, 0))
+    vocab, graph = data.vocab, data.graph("train")
+    scorer = RuleScorer(RuleSet.from_text(["elder(X,Y) <- born(X) < born(Y)"], vocab), np.ones(1), "binary")
+    elder, (head, one, other) = vocab.relation_id("elder"), map(vocab.entity_id, ("p0", "p1", "p2"))
+    told = compare(graph, vocab, scorer, head, elder, one, other, graph)
+    for lines in (told.lines(), told.lines(everything=True)):
+        assert any("p0 and p" in line for line in lines)
 
 
 def test_all_shows_every_rule_with_its_numbers():
@@ -159,15 +173,15 @@ def test_names_cannot_steer_the_terminal():
 )
 def test_shortened(text, most, expected):
     assert shortened(text, most) == expected
-    assert columns(expected) <= most
+    assert cell_len(expected) <= most
 
 
 @given(st.text(max_size=80), st.integers(20, 60))
 def test_wrapped_lines_fit_and_lose_no_short_word(text, width):
     clean = printable(text)
     lines = wrapped(clean, width, "- ")
-    assert all(columns(line) <= width for line in lines)
-    words = [word for word in clean.split() if columns(word) <= width - 2]
+    assert all(cell_len(line) <= width for line in lines)
+    words = [word for word in clean.split() if cell_len(word) <= width - 2]
     assert [word for line in lines for word in line.split() if word in words] or not words
     assert lines[0].startswith("- ")
     assert "\n" not in "".join(lines)

@@ -9,12 +9,12 @@ import pytest
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.annotations import Annotations
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
+from rnnlogic.data.saving import pack_dataset, unpack_dataset
 from rnnlogic.model import RNNLogic
 from rnnlogic.review.decision import Decision
 from rnnlogic.review.judged import reviewed
 from rnnlogic.review.log import DecisionLog
-from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.folder import fingerprint
 from tests.helpers.family import family, given_rules, tiny_config
 
 
@@ -25,7 +25,7 @@ def model():
 
 
 def first_proposal(model):
-    return next(iter(model.complete(most=1, evidence="train")))
+    return next(iter(model.complete(most=1, facts="train")))
 
 
 def named(fact):
@@ -34,14 +34,14 @@ def named(fact):
 
 def test_a_rejected_fact_is_gone_from_answers_and_proposals_at_once(model):
     fact = first_proposal(model)
-    proposals = [named(one) for one in model.complete(most=5, evidence="train")]
+    proposals = [named(one) for one in model.complete(most=5, facts="train")]
     model.review(*named(fact), "reject", by="ada")
     for known in ("drop", "keep"):
         there = model.predict(fact.head, fact.relation, 100, known=known)
-        back = model.predict(relation=fact.relation, tail=fact.tail, k=100, known=known)
+        back = model.predict(relation=fact.relation, tail=fact.tail, most=100, known=known)
         assert fact.tail not in [one.entity for one in there]
         assert fact.head not in [one.entity for one in back]
-    after = [named(one) for one in model.complete(most=4, evidence="train")]
+    after = [named(one) for one in model.complete(most=4, facts="train")]
     assert after == proposals[1:]
     model.undo_review()
     assert named(first_proposal(model)) == named(fact)
@@ -139,7 +139,7 @@ def weighted(data):
 def test_weights_and_sources_are_shown_with_reasons_and_proposals():
     data = weighted(family())
     model = RNNLogic()._take(data, tiny_config(), given_rules(data))
-    fact = next(one for one in model.complete(most=20, evidence="train") if len(one.facts) == 2)
+    fact = next(one for one in model.complete(most=20, facts="train") if len(one.facts) == 2)
     assert fact.as_dict()["told"] == [{"weight": 0.5, "sources": ["register"]}] * 2
     assert fact.path.count("(.5, register)") == 2
     told = model.explain(*named(fact), facts="train")
@@ -157,7 +157,7 @@ def test_weights_and_sources_are_shown_with_reasons_and_proposals():
 
 
 def test_a_bad_reason_loses_its_place_at_once(model):
-    fact = next(one for one in model.complete(most=50, evidence="train") if one.rule)
+    fact = next(one for one in model.complete(most=50, facts="train") if one.rule)
     told = model.explain(*named(fact), facts="train")
     first = told.reasons[0].rule
     model.review(*named(fact), "other-reason", rule=first.rule)
@@ -175,6 +175,6 @@ def test_a_bad_reason_loses_its_place_at_once(model):
 
 
 def test_without_a_rule_the_first_reason_is_the_bad_one(model):
-    fact = next(one for one in model.complete(most=50, evidence="train") if one.rule)
+    fact = next(one for one in model.complete(most=50, facts="train") if one.rule)
     first = model.explain(*named(fact)).reasons[0].rule.rule
     assert model.review(*named(fact), "other-reason").rule == first

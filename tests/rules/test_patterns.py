@@ -59,6 +59,17 @@ def test_banned_in_both_directions(unwanted, listed):
     assert bool(banned) == bool(unwanted)
 
 
+@given(st.lists(patterns, max_size=2), st.lists(patterns, min_size=1, max_size=2), st.lists(rules))
+def test_what_no_pattern_of_only_matches_is_banned(unwanted, only, listed):
+    found = RuleSet.from_rules(listed)
+    banned = Banned(unwanted, VOCAB, only)
+    expected = Banned(unwanted, VOCAB).mask(found) | ~Banned(only, VOCAB).mask(found)
+    assert banned.mask(found).tolist() == expected.tolist()
+    assert banned
+    for rule in banned.keep(found):
+        assert not banned.whole_head(rule.head)
+
+
 @given(patterns)
 def test_the_mirror_image_of_a_mirror_image_is_the_pattern(pattern):
     assert mirror_image(mirror_image(pattern, VOCAB), VOCAB) == pattern
@@ -126,6 +137,10 @@ def test_heads_without_any_rule_left():
     banned = Banned.from_text(["treats <- ...", "causes <- causes & ..."], VOCAB)
     assert [r for r in range(2 * R) if banned.whole_head(r)] == [0, R]
     assert Banned.from_text(["* <- ..."], VOCAB).whole_head(5)
+    only = Banned.from_text([], VOCAB, only=["causes <- *"])
+    assert [r for r in range(2 * R) if not only.whole_head(r)] == [1, 1 + R]
+    with pytest.raises(RuleError, match="only: column 6: unknown relation 'cuases'"):
+        Banned.from_text([], VOCAB, only=["* <- cuases"])
 
 
 @pytest.mark.parametrize(

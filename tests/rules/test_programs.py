@@ -18,7 +18,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Wanted, best_answers
 from rnnlogic.features.ground import Grounder
 from rnnlogic.mining.constants import mine_constants
-from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.mine import find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.rules.programs import FACTS, PROGRAMS, RANKINGS

@@ -161,7 +161,7 @@ def test_python_refuses_it_too(old):
 
 
 def test_the_advice_helps(old, tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     data = write_family(tmp_path / "family.tsv")
     monkeypatch.setattr(sys, "argv", ["rnnlogic", "fit", data, "-o", str(old), "--restart", *tiny_settings()])
     with pytest.raises(SystemExit) as caught:

@@ -6,13 +6,13 @@ import pytest
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.config import make_config
 from rnnlogic.data.dataset import Dataset, load_dataset
-from rnnlogic.runs.fingerprints import (
+from rnnlogic.runs.folder import (
+    Run,
     fingerprint,
     fingerprint_of_rules,
     fingerprint_of_settings,
     first_difference,
 )
-from rnnlogic.runs.folder import Run
 from tests.helpers.family import family
 
 

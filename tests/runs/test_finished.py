@@ -6,7 +6,7 @@ from safetensors.numpy import load_file
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.rules.formats import read_rules
-from rnnlogic.runs.arrays import write_arrays
+from rnnlogic.runs.files import write_arrays
 from rnnlogic.runs.folder import Run
 from tests.helpers.family import family, given_rules
 

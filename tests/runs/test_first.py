@@ -27,7 +27,7 @@ def stopped(tmp_path, monkeypatch) -> RNNLogic:
     def stop(*args):
         raise StopError
 
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", stop)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", stop)
     with pytest.raises(StopError):
         RNNLogic(tiny_config()).fit(family(), tmp_path / "run", verbose=False)
     return RNNLogic.load(tmp_path / "run")
@@ -40,11 +40,11 @@ def test_an_unfinished_run_answers_with_its_preliminary_model(stopped):
     assert best.is_known
     assert "grandpa0" in str(stopped.explain("grandpa0", "parent", best.entity))
     assert stopped.evaluate("valid").metrics()["mrr"] > 0.3
-    assert stopped.rules("grandparent", top=1)[0].weight > 0
+    assert stopped.rules("grandparent", most=1)[0].weight > 0
 
 
 def test_a_finished_run_is_not_preliminary(stopped, tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     RNNLogic(tiny_config()).fit(family(), tmp_path / "run", verbose=False)
     assert RNNLogic.load(tmp_path / "run").preliminary is None
 

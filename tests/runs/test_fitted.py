@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.arrays import write_arrays
+from rnnlogic.runs.files import write_arrays
 from rnnlogic.runs.fitted import load_fitted
 from tests.helpers.family import family, given_rules
 

@@ -106,7 +106,7 @@ def contents(folder) -> dict[str, bytes]:
 
 
 def test_a_kill_at_any_file_resumes_to_the_same_bytes(tmp_path, monkeypatch):
-    monkeypatch.setattr("rnnlogic.fit.learn.learn", fake_learn)
+    monkeypatch.setattr("rnnlogic.fit.pipeline.learn", fake_learn)
     files = fit_until(-1, tmp_path / "whole", monkeypatch)
     begun = ("given.rules", "vocabulary.json", "facts", "config.yaml")
     finished = ("calibration.safetensors", "calibration.json", "rules", "model", "json")

@@ -5,11 +5,11 @@ import json
 import pytest
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.sealed import MANIFEST
+from rnnlogic.base.files import MANIFEST
 from rnnlogic.runs.check import check_folder
 from rnnlogic.runs.dataset import VOCABULARY
 from rnnlogic.runs.finished import RULES
-from rnnlogic.runs.labels import label_run
+from rnnlogic.runs.fitted import label_run
 from tests.helpers.family import given_rules
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.runs.reports import (
+from rnnlogic.runs.files import (
     evaluation_name,
     has_report,
     metrics_of,

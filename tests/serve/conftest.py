@@ -6,7 +6,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.fit import learn
+from rnnlogic.fit import pipeline
 from rnnlogic.model import RNNLogic
 from rnnlogic.serve.app import make_app
 from tests.helpers.family import fake_learn
@@ -19,7 +19,7 @@ def run_folder(tmp_path_factory) -> Path:
     labels = {"grandpa1": "Grandfather One", "grandma1": "Both", "grandma2": "Both"}
     dataset = load_dataset(hurtful_facts(), ratios=(60, 20, 20), name="family", labels=labels)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(learn, "learn", fake_learn)
+        patch.setattr(pipeline, "learn", fake_learn)
         model = RNNLogic({"seed": 1}).fit(dataset)
     model.calibration()
     return model.save(tmp_path_factory.mktemp("runs") / "family")

@@ -107,7 +107,7 @@ def test_explanations_are_the_models(client, app):
     answer = model_of(app).predict(HTML, "grandparent", 2, "all", "keep")
     asked = {"head": HTML, "relation": "grandparent", "tail": answer[0].entity, "evidence": "all"}
     told = client.get("/v1/explain", params=asked).json()
-    expected = model_of(app).explain(HTML, "grandparent", answer[0].entity, evidence="all")
+    expected = model_of(app).explain(HTML, "grandparent", answer[0].entity, facts="all")
     assert told == json.loads(json.dumps(expected.as_dict()))
     assert told["ideas"][0]["rules"][0]["paths"]
     compared = client.post("/v1/explain", json=asked | {"instead": answer[1].entity}).json()
@@ -130,7 +130,7 @@ def test_complete_streams_lines(client, app):
     assert answer.headers["content-type"] == "application/x-ndjson"
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert lines == [
-        json.loads(json.dumps(f.as_dict())) for f in model_of(app).complete(most=40, evidence="train")
+        json.loads(json.dumps(f.as_dict())) for f in model_of(app).complete(most=40, facts="train")
     ]
     assert len(lines) > 16  # more than one piece of the stream
 
@@ -142,7 +142,7 @@ def test_complete_streams_lines(client, app):
         ("/v1/predict?head=Both&relation=parent", 404, "label of 'grandma1' and 'grandma2'"),
         ("/v1/predict?head=grandpa1&relation=parents", 404, "did you mean 'parent'"),
         ("/v1/predict?relation=parent", 422, "either head or tail"),
-        ("/v1/predict?head=grandpa1&relation=parent&k=101", 422, "k: "),
+        ("/v1/predict?head=grandpa1&relation=parent&k=101", 422, "most: "),
         ("/v1/predict?head=grandpa1&relation=parent&facts=none", 422, "facts: "),
         ("/v1/complete?relation=parent%5E-1", 422, "leave out ^-1"),
         ("/v1/rules?run=other", 404, "no run is called 'other'"),
@@ -175,6 +175,15 @@ def test_other_methods_and_broken_bodies_are_problems(client):
     ]:
         assert answer.status_code == status
         assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_old_names_of_what_is_asked_are_understood(client):
+    new = client.get("/v1/predict?head=grandpa1&relation=parent&most=2&facts=train").json()
+    assert client.get("/v1/predict?head=grandpa1&relation=parent&k=2&evidence=train").json() == new
+    body = {"questions": [{"head": "grandpa1", "relation": "parent"}], "k": 2, "evidence": "train"}
+    assert client.post("/v1/predict", json=body).json() == new
+    lines = client.get("/v1/complete?max=3&evidence=train").text
+    assert lines == client.get("/v1/complete?most=3&facts=train").text
 
 
 def test_metrics_count_routes(client):

@@ -9,8 +9,9 @@ from starlette.testclient import TestClient
 
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.serve.app import make_app
-from rnnlogic.serve.limits import Deadline, Desk, Limits
+from rnnlogic.serve.limits import Deadline, Desk
 from rnnlogic.serve.problems import ProblemError
+from rnnlogic.serve.runs import Limits
 from tests.helpers.waiting import PATIENCE
 
 

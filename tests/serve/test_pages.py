@@ -13,7 +13,7 @@ from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Chain, Feature, mirrored
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.serve.views import rule_page
-from rnnlogic.statistics.examples import rule_examples
+from rnnlogic.statistics.pairs import rule_examples
 from tests.helpers.site import HEBREW, HTML, LONG, SLASH, Server
 from tests.helpers.waiting import PATIENCE
 

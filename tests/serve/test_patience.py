@@ -12,9 +12,8 @@ import uvicorn
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.runs.files import write_object
 from rnnlogic.serve.app import _attempt
-from rnnlogic.serve.limits import Limits
 from rnnlogic.serve.patience import PatientProtocol
-from rnnlogic.serve.runs import load_runs
+from rnnlogic.serve.runs import Limits, load_runs
 from tests.helpers.site import Server
 from tests.helpers.waiting import PATIENCE, wait_until
 

@@ -8,9 +8,10 @@ from rnnlogic.complete.complete import NewFact
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.review.decision import Decision
 from rnnlogic.review.log import DecisionLog
-from rnnlogic.serve.limits import Desk, Limits
+from rnnlogic.serve.limits import Desk
 from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.proposals import Search, Searches
+from rnnlogic.serve.runs import Limits
 from tests.helpers.waiting import PATIENCE
 
 FACTS = [("a", "r", "b"), ("b", "s", "c"), ("c", "t", "a")]
@@ -34,7 +35,8 @@ class FakeRun:
     def cost(self, evidence):
         return SimpleNamespace(of_any_question=lambda relation: -relation)  # the last one is the cheapest
 
-    def complete(self, relation, least, most, evidence, progress):
+    def complete(self, question, progress):
+        relation = question.relation
         self.asked.append(relation)
         if relation == "s":
             assert self.may_go.wait(PATIENCE)

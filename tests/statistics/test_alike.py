@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from rnnlogic.data.graph import Graph
 from rnnlogic.rules.rule import NONE, Chain, Constant, Feature
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics import alike
-from rnnlogic.statistics.alike import alike_rules
+from rnnlogic.statistics import pairs as module
+from rnnlogic.statistics.pairs import alike_rules
 from tests.helpers.graphs import cases
 from tests.helpers.walks import facts_of, paths
 
@@ -37,15 +37,15 @@ def by_hand(graph, rules, least):
 @pytest.mark.parametrize(("least", "together"), [(0.9, 1), (0.5, 500)])
 def test_alike_rules_equal_comparing_all_pairs(case, least, together):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike, "TOGETHER", together)
+        patch.setattr(module, "TOGETHER", together)
         found = alike_rules(case.graph, case.rules, least, threads=1)
     assert found == by_hand(case.graph, case.rules, least)
 
 
 def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
     """Relation 1 repeats 97 of 100 facts of relation 0 backwards; relation 2 is another one."""
-    monkeypatch.setattr(alike, "PAIRS", 1000)
-    monkeypatch.setattr(alike, "FIRST", 10)
+    monkeypatch.setattr(module, "PAIRS", 1000)
+    monkeypatch.setattr(module, "FIRST", 10)
     rng = np.random.default_rng(0)
     pairs = np.unique(rng.integers(500, size=(20_000, 2)), axis=0).tolist()
     triples = [(h, 0, t) for h, t in pairs]
@@ -54,7 +54,7 @@ def test_large_sets_are_compared_on_what_both_have_seen(monkeypatch):
     graph = Graph.from_triples(triples, 500, 3)
     rules = RuleSet.from_rules([Chain(0, (2,)), Chain(0, (4,)), Chain(0, (0,)), Chain(1, (0,))])
     assert alike_rules(graph, rules) == [0, 1, 1, 3]
-    monkeypatch.setattr(alike, "MOST", 2)
+    monkeypatch.setattr(module, "MOST", 2)
     assert alike_rules(graph, rules) == [0, 1, 2, 3]
 
 

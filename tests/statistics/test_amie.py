@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from rnnlogic.data.graph import Graph
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics import amie
-from rnnlogic.statistics.amie import amie_statistics
+from rnnlogic.statistics import pairs as module
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.graphs import cases
 from tests.helpers.walks import facts_of, paths
 
@@ -24,15 +24,17 @@ def by_hand(graph, rule):
 
 @settings(max_examples=60)
 @given(case=cases())
-@pytest.mark.parametrize(("bodies_at_once", "many"), [(2, 3), (amie.BODIES, 3), (2, 100), (amie.BODIES, 100)])
+@pytest.mark.parametrize(
+    ("bodies_at_once", "many"), [(2, 3), (module.BODIES, 3), (2, 100), (module.BODIES, 100)]
+)
 def test_statistics_equal_counting_pairs(case, bodies_at_once, many):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(amie, "BODIES", bodies_at_once)
-        patch.setattr(amie, "MANY", many)
+        patch.setattr(module, "BODIES", bodies_at_once)
+        patch.setattr(module, "MANY", many)
         found = amie_statistics(case.graph, case.rules, threads=2, examples=2)
     for i, rule in enumerate(case.rules):
         predictions, support, pca, facts, pairs = by_hand(case.graph, rule)
-        counts = found.predictions[i], found.support[i], found.pca_predictions[i], found.head_facts[i]
+        counts = (*found.counts[:, i], found.head_facts[i])
         assert counts == (predictions, support, pca, facts)
         assert found.confidence[i] == (support / predictions if predictions else 0)
         assert found.pca_confidence[i] == (support / pca if pca else 0)

@@ -11,8 +11,8 @@ from rnnlogic.data.graph import Graph
 from rnnlogic.rules.rule import NONE, Chain, Constant
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-from rnnlogic.statistics.amie import amie_statistics
 from rnnlogic.statistics.anyburl import anyburl_statistics, with_anyburl_statistics
+from rnnlogic.statistics.pairs import amie_statistics
 from tests.helpers.graphs import cases
 from tests.helpers.walks import facts_of
 

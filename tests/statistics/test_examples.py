@@ -3,7 +3,7 @@
 import pytest
 
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.statistics.examples import rule_examples
+from rnnlogic.statistics.pairs import rule_examples
 from tests.helpers.family import RULES, family
 
 

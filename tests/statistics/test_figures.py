@@ -8,9 +8,8 @@ from rnnlogic.base.budget import Budget
 from rnnlogic.data.graph import Graph
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
-from rnnlogic.statistics import figures
-from rnnlogic.statistics.amie import amie_statistics
-from rnnlogic.statistics.figures import random_blocks, rule_figures
+from rnnlogic.statistics import pairs as module
+from rnnlogic.statistics.pairs import amie_statistics, random_blocks, rule_figures
 from tests.helpers.graphs import cases
 
 
@@ -47,7 +46,7 @@ def test_a_symmetric_relation_has_its_true_confidence():
 
 
 def test_rules_with_many_pairs_are_estimated_and_say_so(monkeypatch):
-    monkeypatch.setattr(figures, "FIRST", 20)
+    monkeypatch.setattr(module, "FIRST", 20)
     rng = np.random.default_rng(0)
     triples = np.unique(np.stack([rng.integers(n, size=6000) for n in (300, 1, 300)], axis=1), axis=0)
     graph = Graph.from_triples([*triples.tolist(), (0, 1, 1), (1, 1, 0)], 300, 2)

@@ -8,10 +8,10 @@ from random import Random
 import numpy as np
 from safetensors.numpy import load as load_arrays
 
+from rnnlogic.base.files import MANIFEST, known_files, write_sealed
 from rnnlogic.base.lock import exclusive
-from rnnlogic.base.sealed import MANIFEST, known_files, write_sealed
-from rnnlogic.runs.arrays import write_arrays
 from rnnlogic.runs.check import check_folder
+from rnnlogic.runs.files import write_arrays
 from tests.torture.mutate import mutated
 from tests.torture.outcome import Tally, command
 from tests.torture.runs import VERBS, WRITING, Subject, copy_of, files_of, fit_words, said_by

@@ -63,7 +63,7 @@ class Work(NamedTuple):
         if self.name == "labels":
             return ["labels", str(self.run), str(_labels(place))]
         if self.name == "mine":
-            return ["mine", str(place / FACTS), "-o", str(self.out), "--top", "5"]
+            return ["mine", str(place / FACTS), "-o", str(self.out), "--most", "5"]
         if self.name == "card":
             return ["card", str(self.run), "-o", str(self.out)]
         return words_of(self.name, self.run, self.out)

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from rnnlogic.base.limits import LIMITS, PREFIX
+from rnnlogic.data.places import LIMITS, PREFIX
 from tests.torture.__main__ import table
 
 TEXT = Path(__file__).with_name("reliability.txt")

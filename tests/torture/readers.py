@@ -18,7 +18,7 @@ from rnnlogic.base.settings import read_values
 from rnnlogic.cli.answers import _read_queries
 from rnnlogic.config import Config, override, read_config
 from rnnlogic.data.dataset import load_dataset
-from rnnlogic.data.packed import pack_dataset, unpack_dataset
+from rnnlogic.data.saving import pack_dataset, unpack_dataset
 from rnnlogic.embeddings.settings import RotatESettings
 from rnnlogic.review.log import DecisionLog
 from rnnlogic.rules.formats import read_table
@@ -204,7 +204,7 @@ def _folder(data: bytes, scratch: Path, ids: bytes | None = None) -> object:
 def _endpoint(data: bytes, scratch: Path) -> object:
     del scratch
     kind = "application/sparql-results+json" if data[:1] in b"{[" else "application/n-triples"
-    with patch("rnnlogic.data.sparql._ask", lambda *_: (kind, data)):
+    with patch("rnnlogic.data.rdf._ask", lambda *_: (kind, data)):
         return load_dataset("http://localhost/sparql", query="SELECT", ratios=(80, 10, 10))
 
 

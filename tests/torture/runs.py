@@ -22,7 +22,7 @@ VERBS = {
     "explain": ("explain", "RUN", *ASK, "--tail", "grandchild0_0", "--json"),
     "evaluate": ("evaluate", "RUN", "--json"),
     "rules": ("rules", "RUN", "--json"),
-    "complete": ("complete", "RUN", "-o", "OUT", "--max", "20"),
+    "complete": ("complete", "RUN", "-o", "OUT", "--most", "20"),
     "export": ("rules", "RUN", "export", "--format", "jsonl", "-o", "OUT"),
     "compare": ("compare", "RUN", "RUN", "--samples", "10", "--json"),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-SUGGESTIONS = 3
+MENTIONED = 3  # names that a message lists
 
 
 class RNNLogicError(Exception):
@@ -43,7 +43,7 @@ def nearest_spellings(name: str, known: Iterable[str]) -> list[str]:
         name,
         list(known),
         scorer=Indel.normalized_similarity,
-        limit=2 * SUGGESTIONS,  # the same spelling may be both a name and a label
+        limit=2 * MENTIONED,  # the same spelling may be both a name and a label
         score_cutoff=0.5,  # a suggestion shares at least this part of the letters, in the same order
     )
-    return list(dict.fromkeys(near for near, _, _ in found))[:SUGGESTIONS]
+    return list(dict.fromkeys(near for near, _, _ in found))[:MENTIONED]

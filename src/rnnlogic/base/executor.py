@@ -3,8 +3,8 @@
 `map_ordered(function, units, shared)` calls `function(shared, unit)` for every unit and yields the results in
 order. The function is defined at module level, units are small, and what all units need (a graph, rules, an
 embedding) is handed over once as `shared`: so the same call runs on threads, in other processes or on a Ray
-cluster (`clusters/`), with the same results bit for bit. Kernels release the GIL, so threads are the default.
-`Workers` are threads for work that comes one by one, such as requests.
+cluster (`clusters.py`), with the same results bit for bit. Kernels release the GIL, so threads are the
+default. `Workers` are threads for work that comes one by one, such as requests.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from functools import partial
 from typing import TypeVar
 
 from rnnlogic.base.budget import enforce_until, enforced_until
-from rnnlogic.base.clusters import Grouping, current_cluster
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import whole_number
 
@@ -74,6 +73,8 @@ def map_ordered(
     `here`, on `threads` threads (default: all cores). No new unit is queued while the finished results that
     wait to be taken exceed `most` in total size.
     """
+    from rnnlogic.base.clusters import Grouping, current_cluster  # which imports this file
+
     threads = threads or default_threads()
     if len(units) <= 1 or _PLACE.is_unit:
         yield from map(partial(function, shared), units)

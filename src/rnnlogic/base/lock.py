@@ -1,33 +1,37 @@
 """One writer at a time in a folder, without anything to clean up after a kill or a reboot.
 
-The system's own lock (flock) ends with the process that holds it. Some network folders do not pass it on to
-other machines, or have none; therefore the lock file also names its holder. A holder on this machine that is
-gone counts for nothing; one on another machine cannot be looked at, so a person decides.
+The lock of filelock ends with the process that holds it. Some network folders do not pass it on to other
+machines; therefore the lock file also names its holder. A holder on this machine that is gone counts for
+nothing; one on another machine cannot be looked at, so a person decides. Where a folder's system has no locks
+at all, filelock's own file takes their place.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 try:
     import fcntl
-except ImportError:  # Windows: the holder's name in the file is all there is
+except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 from rnnlogic.base.errors import RNNLogicError
 
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
 LOCK = ".lock"
-BUSY = (errno.EAGAIN, errno.EACCES, errno.EWOULDBLOCK)
+BUSY = (errno.EAGAIN, errno.EACCES)
 READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # how systems say that they have none
 BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -43,14 +47,14 @@ def exclusive(folder: str | Path | None) -> Iterator[None]:
         return
     folder = Path(folder)
     made = [path for path in (folder, *folder.parents) if not path.exists()]
-    handle = _taken_if_writable(folder)
+    lock = _taken_if_writable(folder)
     try:
         yield
     finally:
-        if handle is not None:
+        if lock is not None:
             with contextlib.suppress(OSError):
                 (folder / LOCK).unlink(missing_ok=True)  # while it is ours
-            os.close(handle)
+            lock.release()
         with contextlib.suppress(OSError):  # unless something was written, leave no trace
             for path in made:
                 path.rmdir()
@@ -82,11 +86,20 @@ def inherited_lock(path: Path) -> int | None:
     return handle
 
 
-def _taken_if_writable(folder: Path) -> int | None:
+def claimed(handle: int) -> bool:
+    """Claim an open file for this process until it is closed; False if another one has it, or nobody can."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (OSError, AttributeError):
+        return False
+    return True
+
+
+def _taken_if_writable(folder: Path) -> BaseFileLock | None:
     """The lock; None where nobody can write, so that a finished run is still read there."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return _taken(folder)
+        return _taken(folder / LOCK)
     except OSError as error:
         if error.errno in READ_ONLY:
             return None
@@ -94,97 +107,56 @@ def _taken_if_writable(folder: Path) -> int | None:
         raise LockedError(f"{folder / LOCK}: cannot be written ({problem})") from None
 
 
-def _taken(folder: Path) -> int:
-    path = folder / LOCK
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+def _taken(path: Path) -> BaseFileLock:
+    import filelock  # only writers need it
+
+    wait = 0.1  # seconds: enough for a holder that is just removing its file
+    lock: BaseFileLock = filelock.FileLock(path, wait, fallback_to_soft=False)
+    try:
         try:
-            _lock(handle, path)
-            if _is_same(handle, path):
-                os.ftruncate(handle, 0)
-                os.write(handle, json.dumps(_ourselves()).encode())
-                os.fsync(handle)
-                return handle
-        except BaseException:
-            os.close(handle)
-            raise
-        os.close(handle)  # its holder has just removed it: the next one is a new file
+            lock.acquire()
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            if not path.stat().st_size:
+                path.unlink()  # the attempt has made it, and it would count as held
+            lock = filelock.SoftFileLock(path, wait)
+            lock.acquire()
+            return lock
+    except filelock.Timeout:
+        raise _locked(path) from None
+    if _is_elsewhere(_holder(path)):
+        lock.release()
+        raise _locked(path)
+    path.write_text(f"{os.getpid()}\n{platform.node()}\n{_boot()}\n")
+    return lock
 
 
-def _lock(handle: int, path: Path) -> None:
-    system = True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except AttributeError:
-        system = False
-    except OSError as error:
-        if error.errno in BUSY:
-            raise _locked(path, _holder(handle)) from None
-        system = False  # this folder's system has no locks
-    holder = _holder(handle)
-    if holder and not _is_gone(holder, system):
-        raise _locked(path, holder)
+def _holder(path: Path) -> list[str]:
+    """Process, machine and boot that a lock file names; empty if it names none."""
+    with contextlib.suppress(OSError, ValueError):
+        process, machine, *more = path.read_text().split("\n")
+        return [process, machine.partition("?")[0], *more]  # filelock's own file says more behind a `?`
+    return []
 
 
-def _is_gone(holder: dict[str, Any], system: bool) -> bool:
-    """Whether the process that a lock file names has ended; `system` if its lock would have been seen."""
-    own = _ourselves()
-    if holder.get("boot") == own["boot"] and own["boot"]:
-        return system or not _runs(holder)
-    if holder.get("host") == own["host"]:  # started before the last reboot, or no boot id here
-        return bool(own["boot"]) or system or not _runs(holder)
-    return False
+def _is_elsewhere(holder: list[str]) -> bool:
+    """Whether the holder was on another machine; a lock held on this one would have been noticed."""
+    return len(holder) > 2 and holder[1] != platform.node() and (not _boot() or holder[2] != _boot())
 
 
-def _runs(holder: dict[str, Any]) -> bool:
-    """Whether the very process is there; a number may have been given to another one since."""
-    pid = holder.get("pid")
-    if not isinstance(pid, int) or pid == os.getpid():
-        return isinstance(pid, int)
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return holder.get("began") in (None, _began(pid))
+def _boot() -> str:
+    """What tells this boot of this machine from others; empty where the system has no such thing."""
+    return BOOT.read_text().strip() if BOOT.is_file() else ""
 
 
-def _locked(path: Path, holder: dict[str, Any]) -> LockedError:
-    who = "another process"
-    if holder:
-        who = f"process {holder.get('pid')} on {holder.get('host')}, since {holder.get('since')},"
+def _locked(path: Path) -> LockedError:
+    who, holder = "another process", _holder(path)
+    if len(holder) > 1:
+        with contextlib.suppress(OSError):
+            since = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+            who = f"process {holder[0]} on {holder[1]}, since {since:%Y-%m-%d %H:%M:%S%z},"
     return LockedError(
         f"{path.parent}: {who} is writing here; wait for it or stop it. If it is gone, remove {path} and try"
         " again"
     )
-
-
-def _ourselves() -> dict[str, Any]:
-    boot = BOOT.read_text().strip() if BOOT.is_file() else ""
-    since = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S%z}"
-    pid = os.getpid()
-    return {"pid": pid, "host": platform.node(), "boot": boot, "since": since, "began": _began(pid)}
-
-
-def _began(pid: int) -> str | None:
-    """When a process began, as the system counts it."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19]
-    except (OSError, IndexError):
-        return None
-
-
-def _holder(handle: int) -> dict[str, Any]:
-    try:
-        found = json.loads(os.pread(handle, 4096, 0) or b"{}")
-    except (ValueError, OSError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _is_same(handle: int, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(handle), path.stat())
-    except OSError:
-        return False

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 
 from rnnlogic.base.errors import RNNLogicError, nearest_spellings
 
-DEEPEST = 20  # levels of settings, with lists in them
+DEEPEST = 20  # levels of settings, with lists in them: ours have two
 LARGEST_NUMBER = 1 << 53  # beyond it floating-point numbers are no longer exact
 SHOWN = 60  # characters of a wrong value in a message
 

@@ -1,12 +1,15 @@
-"""The one way in which text from data is shown: nothing in it steers a terminal or a reader's eye."""
+"""The one way in which text and tables from data are shown: nothing steers a terminal or a reader's eye."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Literal
+
+from rnnlogic.base.errors import RNNLogicError
 
 JOINERS = "\u200c\u200d"  # invisible, but part of how some scripts are written
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet may compute
@@ -82,3 +85,12 @@ def whole_number(text: str) -> int | None:
     `str.isdigit` alone does not do: it takes a superscript for a digit, and `int` refuses endless numbers.
     """
     return int(text) if text.isdecimal() and len(text) <= 18 else None  # fits into 64 bits
+
+
+def frame(library: Literal["pandas", "polars"], rows: Sequence[Mapping[str, Any]]) -> Any:
+    """Rows as a DataFrame of pandas or polars."""
+    try:
+        made = import_module(library)
+    except ImportError:
+        raise RNNLogicError(f"{library} is not installed: pip install {library}") from None
+    return made.DataFrame(list(rows))

@@ -15,20 +15,18 @@ from rnnlogic.base.budget import Budget, TimeIsUp
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import one_blas_thread
 from rnnlogic.base.types import Arrays, Progress
-from rnnlogic.calibrate.decided import with_decisions
-from rnnlogic.calibrate.level import Basis, Level, LevelTask, fit_levels
+from rnnlogic.calibrate.level import Basis, Level, LevelTask, fit_levels, with_decisions
 from rnnlogic.calibrate.missing import Origin, number_given
-from rnnlogic.calibrate.probability import AS_THEY_ARE, ProbabilityModel
-from rnnlogic.calibrate.reliability import Bin, Reliability
-from rnnlogic.calibrate.standing import FEATURES, WIDTH
+from rnnlogic.calibrate.probability import AS_THEY_ARE, Bin, ProbabilityModel, Reliability
+from rnnlogic.calibrate.proposals import FEATURES, WIDTH
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Triples
 from rnnlogic.predictors.base import AnswerScorer
 
 EVIDENCES = cast("tuple[Evidence, ...]", tuple(EVIDENCE_SPLITS))
 MISSING = 0.1  # of the facts: a first guess where nothing is held out; the estimate does not depend on it
-FORMAT = 3  # 2 assumed how many facts are missing; 1 had other features, and no stretch
-LEAST_EFFORT = 0.1
+FORMAT = 4  # 3 had other stretches; 2 assumed how many facts are missing; 1 had other features
+LEAST_EFFORT = 0.1  # of the usual sample, which is 300 cases then
 ONE = 0.3  # of a budget, where one kind of evidence is needed before anything else
 
 
@@ -61,14 +59,13 @@ def calibrate(
     `missing` says how many facts are missing, or below 1 which share of the known ones. With evidence train
     and train+valid no test fact is looked at, only their number. Less effort looks at fewer facts.
     """
-    relations, tasks = np.arange(dataset.vocab.num_relations), []
+    tasks = []
     for evidence in evidences:
         facts, basis = cases_for(dataset, evidence, missing)
-        train = np.bincount(dataset.train[:, 1], minlength=dataset.vocab.num_relations)
         random = np.random.default_rng([seed, EVIDENCES.index(evidence)])
-        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, train, random))
+        tasks.append(LevelTask(evidence, dataset.graph(evidence), facts, basis, random))
     with one_blas_thread():
-        levels = fit_levels(scorer, tasks, relations, effort, partial(progress, "calibrate"))
+        levels = fit_levels(scorer, tasks, effort, partial(progress, "calibrate"))
     found = zip(tasks, levels, strict=True)
     return Calibration(
         {task.evidence: with_decisions(level, dataset, task.graph, scorer) for task, level in found}
@@ -87,6 +84,8 @@ def calibrate_in_time(
 
     Kinds of evidence that are left out are calibrated when they are first asked for.
     """
+    if not budget.is_limited:
+        return calibrate(dataset, scorer, progress, seed, evidences)
     levels: dict[str, Level] = {}
     done: dict[str, float] = {}  # effort
     rate = 0.0  # seconds for one kind of evidence with full effort
@@ -121,8 +120,6 @@ def calibrated(
     dataset: Dataset, scorer: AnswerScorer, progress: Progress, seed: int, evidence: Evidence, budget: Budget
 ) -> Calibration:
     """`calibrate` for one kind of evidence; within a budget, with little effort at least."""
-    if not budget.is_limited:
-        return calibrate(dataset, scorer, progress, seed, [evidence])
     found = calibrate_in_time(dataset, scorer, progress, seed, budget.share(ONE), [evidence])
     if evidence in found.levels:
         return found

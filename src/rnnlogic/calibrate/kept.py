@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
+from typing import cast
 
-from rnnlogic.base.budget import Budget
-from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.budget import UNLIMITED, Budget
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.types import Progress
 from rnnlogic.calibrate.calibration import (
@@ -17,7 +18,8 @@ from rnnlogic.calibrate.calibration import (
     pack_calibration,
     unpack_calibration,
 )
-from rnnlogic.data.dataset import Dataset, Evidence
+from rnnlogic.calibrate.level import Level
+from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.runs.folder import Run
 
@@ -29,26 +31,46 @@ def calibration_of(
     kept = run.calibration()
     found = None if kept is None else unpack_calibration(*kept, dataset.vocab.num_relations)
     if found is None:
-        if budget.is_limited:
-            found = calibrate_in_time(dataset, scorer, progress, seed, budget)
-        else:
-            found = calibrate(dataset, scorer, progress, seed)
+        found = calibrate_in_time(dataset, scorer, progress, seed, budget)
         run.save_calibration(*pack_calibration(found))
     return found
 
 
-def with_level(
-    known: Calibration | None,
-    dataset: Dataset,
-    scorer: AnswerScorer,
-    progress: Progress,
-    seed: int,
-    evidence: Evidence,
-    budget: Budget,
-) -> Calibration:
-    """What is known so far, and one more kind of evidence, which is measured now."""
-    found = calibrated(dataset, scorer, progress, seed, evidence, budget)
-    return Calibration(({} if known is None else known.levels) | found.levels)
+class Levels:
+    """How probable facts are, by what is known: kept by a run, or measured when first asked for."""
+
+    def __init__(self, dataset: Dataset, scorer: AnswerScorer, seed: int) -> None:
+        self._of = dataset, scorer
+        self._seed = seed
+        self._given: dict[tuple[Evidence, float], Level] = {}  # by known facts and how many are missing
+        self.calibration: Calibration | None = None
+        self.folder: Path | None = None  # of the run that keeps what is measured
+
+    def of(
+        self, evidence: Evidence, progress: Progress, budget: Budget = UNLIMITED, missing: float | None = None
+    ) -> Level:
+        """The level for some known facts; for a given number of missing ones it stays in memory only."""
+        if evidence not in EVIDENCE_SPLITS:
+            raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
+        how = *self._of, progress, self._seed
+        if missing is not None:
+            if (evidence, missing) not in self._given:
+                found = calibrate(*how, [evidence], missing=missing)
+                self._given[evidence, missing] = found.levels[evidence]
+            return self._given[evidence, missing]
+        known = {} if self.calibration is None else self.calibration.levels
+        if evidence not in known:
+            self.calibration = Calibration(known | calibrated(*how, evidence, budget).levels)
+            if not budget.is_limited:
+                keep_calibration(self.folder, self.calibration, self._of[0])
+            known = self.calibration.levels
+        return known[evidence]
+
+    def every(self, progress: Progress) -> Calibration:
+        """The levels for every kind of known facts."""
+        for evidence in EVIDENCE_SPLITS:
+            self.of(cast("Evidence", evidence), progress)
+        return self.calibration or Calibration({})
 
 
 def keep_calibration(folder: Path | None, found: Calibration, dataset: Dataset) -> None:

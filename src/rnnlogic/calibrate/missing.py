@@ -58,26 +58,6 @@ def number_given(missing: float, facts: int) -> int:
     return round(missing * facts if missing < 1 else missing)
 
 
-def spread(cases: NDArray[np.integer], facts: NDArray[np.integer]) -> Values:
-    """Shares [R] of the missing facts by relation, from counts [R] of hidden facts and of known facts.
-
-    Both tell where facts are missing, and together they tell it better. The known facts count as many times
-    as the hidden ones vary no more around them than chance allows (a Dirichlet prior, by moments).
-    """
-    number, common = int(cases.sum()), facts / max(facts.sum(), 1)
-    expected = number * common
-    has_some = expected > 0
-    if not has_some.any():
-        return cases / max(number, 1)
-    chi_square = float(((cases - expected)[has_some] ** 2 / expected[has_some]).sum())
-    excess = max(chi_square / max(int(has_some.sum()) - 1, 1), 1.0)
-    strength = float(facts.sum())
-    if excess > 1:
-        strength = min(strength, max(number - excess, 0.0) / (excess - 1))
-    share = np.where(cases > 0, (cases + strength * common) / (number + strength), 0.0)
-    return np.asarray(share / max(share.sum(), LEAST))
-
-
 def estimated_missing(
     hidden: Scored, proposals: Scored, picked: NDArray[np.integer], facts: NDArray[np.integer]
 ) -> Values:

@@ -12,10 +12,9 @@ there are more cases than proposals, it says 1.)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +24,8 @@ from rnnlogic.base.chances import expit
 
 RIDGE = 1.0  # penalty of the weights of standardised features, as many cases' worth
 REGION = 0.05  # probabilities from here on are set right once more
-KNOTS = (-1.5, 0.0, 1.5)  # log-odds between which they are stretched by a factor of their own
-AS_THEY_ARE = np.array([1.0] * (len(KNOTS) + 1) + [0.0])  # factors, and a shift
-FARTHEST = 4.0  # that log-odds of a relation are shifted; four standard deviations
+AS_THEY_ARE = np.array([1.0, 1.0, 0.0])  # factors of log-odds below and above 0, and a shift
+FARTHEST = 10.0  # that log-odds of a relation are shifted: beyond, each fact is as good as certain
 
 Values = NDArray[np.float64]
 
@@ -141,17 +139,9 @@ def fit_probability(
 
 
 def stretched(logits: Values, stretch: Values) -> Values:
-    """Log-odds times the factor of their part, and shifted; a steady function of them."""
-    total = np.full(len(logits), stretch[-1])
-    for part, factor in zip(_parts(logits), stretch.tolist(), strict=False):
-        total += part * factor
-    return total
-
-
-def _parts(logits: Values) -> Iterator[Values]:
-    """How much of each log-odds lies below the first knot, between each two, and above the last."""
-    for low, high in pairwise((-np.inf, *KNOTS, np.inf)):
-        yield np.clip(logits, low, high) - (low if np.isfinite(low) else 0.0)
+    """Log-odds times a factor below 0 and another one above, and shifted; a steady function of them."""
+    below, above, shift = stretch
+    return np.asarray(below * np.minimum(logits, 0.0) + above * np.maximum(logits, 0.0) + shift)
 
 
 def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Values) -> Values:
@@ -170,7 +160,7 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
         return AS_THEY_ARE
     w = w / case_weight.mean()
     number = int(kept[0].sum())
-    parts = np.stack([*_parts(z), np.ones(len(z))])
+    parts = np.stack([np.minimum(z, 0.0), np.maximum(z, 0.0), np.ones(len(z))])
 
     def loss(stretch: Values) -> tuple[float, Values]:
         value, slopes = _loss(np.einsum("ij,i->j", parts, stretch), number, w)
@@ -178,7 +168,7 @@ def recalibration(cases: Values, case_weight: Values, logits: Values, weight: Va
         gradient = np.einsum("ij,j->i", parts, slopes) + 2 * RIDGE * change
         return value + RIDGE * float(change @ change), gradient
 
-    limits = [(0.1, 3.0)] * (len(KNOTS) + 1) + [(None, None)]
+    limits = [(0.1, 3.0)] * 2 + [(None, None)]  # factors above 0 keep the order of facts
     return np.asarray(minimize(loss, AS_THEY_ARE, jac=True, method="L-BFGS-B", bounds=limits).x)
 
 
@@ -188,8 +178,6 @@ def relation_shifts(cases: Rows, proposals: Rows, model: ProbabilityModel) -> Va
     The number of cases is Poisson with what the probabilities from REGION on sum to; the shifts are normal
     with standard deviation 1. So relations with few cases stay with the whole.
     """
-    from scipy.optimize import minimize_scalar
-
     shifts = np.zeros(len(model.offsets))
     if not len(cases):
         return shifts
@@ -210,8 +198,15 @@ def relation_shifts(cases: Rows, proposals: Rows, model: ProbabilityModel) -> Va
             expected = float(w @ expit(stretched(z + shift, model.stretch)))
             return expected - count * float(np.log(max(expected, 1e-9))) + shift**2 / 2
 
-        shifts[one] = minimize_scalar(loss, bounds=(-FARTHEST, FARTHEST), method="bounded").x
+        shifts[one] = best_shift(loss)
     return shifts
+
+
+def best_shift(loss: Callable[[float], float]) -> float:
+    """The shift of log-odds with the smallest loss, within +-FARTHEST."""
+    from scipy.optimize import minimize_scalar
+
+    return float(minimize_scalar(loss, bounds=(-FARTHEST, FARTHEST), method="bounded").x)
 
 
 def _loss(logits: Values, cases: int, weight: Values) -> tuple[float, Values]:
@@ -227,3 +222,111 @@ def _loss(logits: Values, cases: int, weight: Values) -> tuple[float, Values]:
 def _logit(rate: float) -> float:
     within = min(max(rate, 1e-9), 0.5)
     return float(np.log(within / (1 - within)))
+
+
+BINS = 10  # as people read probabilities: to one digit
+LEAST = 0.1  # facts less probable than that do not count in the calibration error
+FOLDS = 5  # of cross-validation
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Facts of similar probability."""
+
+    low: float
+    high: float
+    facts: float  # how many, by their weights
+    predicted: float  # mean probability
+    observed: float  # share that is true; at most 1
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Predicted and observed, bin by bin."""
+
+    bins: tuple[Bin, ...]
+
+    @property
+    def error(self) -> float:
+        """Expected calibration error: the mean distance of predicted and observed, from LEAST on."""
+        counted = [one for one in self.bins if one.low >= LEAST - 1e-9]
+        facts = sum(one.facts for one in counted)
+        return sum(one.facts * abs(one.predicted - one.observed) for one in counted) / facts if facts else 0.0
+
+    def table(self) -> list[dict[str, Any]]:
+        """One row for each bin that has facts."""
+        return [
+            {
+                "probability": f"{one.low:.1f}-{one.high:.1f}",
+                "facts": round(one.facts),
+                "predicted": one.predicted,
+                "observed": one.observed,
+            }
+            for one in self.bins
+        ]
+
+    def as_list(self) -> list[dict[str, float]]:
+        """The bins in full, for JSON."""
+        return [asdict(one) for one in self.bins]
+
+
+def reliability(probability: Values, is_true: Values, weight: Values) -> Reliability:
+    """Facts by probability [n]; `is_true` [n] is 0 or 1, or 1/share where only a share can be seen."""
+    return _binned(probability, weight, probability, weight * is_true)
+
+
+def held_out_logits(
+    cases: Rows,
+    proposals: Rows,
+    groups: tuple[NDArray[np.integer], NDArray[np.integer]],  # of cases and of proposals
+    num_relations: int,
+    columns: Columns = NO_LIMITS,
+    near: ProbabilityModel | None = None,
+) -> tuple[Values, Values]:
+    """Log-odds of cases and of proposals, those of every group by a fit to the other groups.
+
+    The model of all groups is `near` those of the others.
+    """
+    logits = np.zeros(len(cases)), np.zeros(len(proposals))
+    for of_cases, of_proposals in zip(_folds(groups[0]), _folds(groups[1]), strict=True):
+        if not of_cases.any() and not of_proposals.any():
+            continue
+        model = fit_probability(
+            cases.select(~of_cases), proposals.select(~of_proposals), num_relations, columns, near
+        )
+        for found, rows, part in zip(logits, (cases, proposals), (of_cases, of_proposals), strict=True):
+            found[part] = model.logits(rows.features[part], rows.relation[part])
+    return logits
+
+
+def reliability_of_cases(
+    cases: Values, case_weight: Values, proposals: Values, weight: Values
+) -> Reliability:
+    """Proposals by probability; how many of them are true is estimated by the probabilities of the cases."""
+    return _binned(proposals, weight, cases, case_weight)
+
+
+def _binned(probability: Values, weight: Values, true_at: Values, true: Values) -> Reliability:
+    """Facts by probability, and where how many true ones are."""
+    facts = np.bincount(_bin(probability), weight, BINS)
+    predicted = np.bincount(_bin(probability), weight * probability, BINS)
+    observed = np.bincount(_bin(true_at), true, BINS)
+    rows = zip(facts.tolist(), predicted.tolist(), observed.tolist(), strict=True)
+    return Reliability(
+        tuple(
+            Bin(i / BINS, (i + 1) / BINS, number, sum_predicted / number, min(sum_true / number, 1.0))
+            for i, (number, sum_predicted, sum_true) in enumerate(rows)
+            if number
+        )
+    )
+
+
+def _bin(probability: Values) -> NDArray[np.int64]:
+    return np.minimum((probability * BINS).astype(np.int64), BINS - 1)
+
+
+def _folds(group: NDArray[np.integer]) -> Iterator[NDArray[np.bool_]]:
+    """Masks [n] of the parts; a group belongs to the same part wherever it occurs."""
+    mixed = (group.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
+    for fold in range(FOLDS):
+        yield mixed % np.uint64(FOLDS) == fold

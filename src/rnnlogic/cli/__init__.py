@@ -10,7 +10,6 @@ import typer
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.cli import (
     answers,
-    check,
     compare,
     complete,
     data,
@@ -18,16 +17,12 @@ from rnnlogic.cli import (
     embed,
     evaluate,
     fit,
+    folder,
     mine,
     rules,
     serve,
     tune,
 )
-from rnnlogic.cli import labels as labels_command
-from rnnlogic.cli.card import card
-from rnnlogic.cli.diff import diff
-from rnnlogic.cli.falls import falls
-from rnnlogic.cli.mcp import mcp
 from rnnlogic.cli.output import echo
 from rnnlogic.cli.review import review
 from rnnlogic.cli.safety import SafeGroup, open_streams, polite
@@ -45,7 +40,7 @@ app.add_typer(data.app, name="data")
 app.command("fit", epilog="Example: rnnlogic fit umls -o runs/umls")(fit.fit)
 app.command("evaluate", epilog="Example: rnnlogic evaluate runs/umls --split valid")(evaluate.evaluate)
 app.command("compare", epilog="Example: rnnlogic compare runs/umls runs/umls-emb")(compare.compare)
-app.command("diff", epilog="Example: rnnlogic diff runs/umls runs/umls-reviewed")(diff)
+app.command("diff", epilog="Example: rnnlogic diff runs/umls runs/umls-reviewed")(compare.diff)
 app.command("predict", epilog="Example: rnnlogic predict runs/umls --head antibiotic --relation treats")(
     answers.predict
 )
@@ -53,23 +48,25 @@ app.command(
     "explain",
     epilog="Example: rnnlogic explain runs/umls --head antibiotic --relation treats --tail sign_or_symptom",
 )(answers.explain)
-app.command("complete", epilog="Example: rnnlogic complete runs/umls --max 100 -o new_facts.tsv")(
+app.command("complete", epilog="Example: rnnlogic complete runs/umls --most 100 -o new_facts.tsv")(
     complete.complete
 )
-app.command("falls", epilog="Example: rnnlogic falls runs/umls --without gone.tsv --threshold 0.5")(falls)
+app.command("falls", epilog="Example: rnnlogic falls runs/umls --without gone.tsv --threshold 0.5")(
+    complete.falls
+)
 app.command(
     "review",
     epilog="Example: rnnlogic review runs/umls --reject antibiotic treats virus --by Ada",
 )(review)
 app.add_typer(rules.app, name="rules")
-app.command("labels", epilog="Example: rnnlogic labels runs/wikidata labels.tsv")(labels_command.labels)
-app.command("card", epilog="Example: rnnlogic card runs/umls -o card.html")(card)
-app.command("mcp", epilog="Example: rnnlogic mcp runs/umls")(mcp)
-app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --top 20")(mine.mine)
+app.command("labels", epilog="Example: rnnlogic labels runs/wikidata labels.tsv")(folder.labels)
+app.command("card", epilog="Example: rnnlogic card runs/umls -o card.html")(folder.card)
+app.command("mcp", epilog="Example: rnnlogic mcp runs/umls")(serve.mcp)
+app.command("mine", epilog="Example: rnnlogic mine umls -o rules.txt --most 20")(mine.mine)
 app.command("embed", epilog="Example: rnnlogic embed umls -o embeddings/umls")(embed.embed)
 app.command("serve", epilog="Example: rnnlogic serve runs/umls")(serve.serve)
 app.command("tune", epilog="Example: rnnlogic tune umls -o tuned/umls --minutes 30")(tune.tune)
-app.command("check", epilog="Example: rnnlogic check runs/umls")(check.check)
+app.command("check", epilog="Example: rnnlogic check runs/umls")(folder.check)
 app.command("demo", epilog="Example: rnnlogic demo")(demo.demo)
 
 
@@ -96,7 +93,7 @@ def _options(
         typer.Option("--no-verify", help="Do not compare files of runs with their checksums."),
     ] = False,
 ) -> None:
-    from rnnlogic.base.sealed import verification
+    from rnnlogic.base.files import verification
 
     del show_version  # its callback has done it
     context.with_resource(verification(not no_verify))

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.base.text import cell
 from rnnlogic.cli.models import load_model, preliminary_mark
 from rnnlogic.cli.options import (
     AsJson,
-    Basis,
-    Changes,
-    EvidenceChoice,
+    ChangedBasis,
     MissingOption,
     Proposals,
     RunFolder,
@@ -35,6 +31,7 @@ from rnnlogic.cli.output import (
     print_table,
     print_text,
     terminal_width,
+    write_file,
 )
 
 if TYPE_CHECKING:
@@ -57,11 +54,7 @@ class Row(NamedTuple):
     problem: str | None  # why it cannot be answered
 
 
-class KnownChoice(StrEnum):
-    """What happens to answers that are facts already."""
-
-    drop = "drop"
-    keep = "keep"
+Known = Literal["drop", "keep"]
 
 
 @dataclass(frozen=True)
@@ -74,18 +67,17 @@ class Questions:
     queries: Annotated[
         str | None, typer.Option("--input", help="File of head<TAB>relation lines; - for standard input.")
     ] = None
-    top: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10
-    known: Annotated[
-        KnownChoice, typer.Option(help="Leave out answers that are facts already, or keep them.")
-    ] = KnownChoice.drop
+    most: Annotated[int, typer.Option(help="Answers to show.", min=1)] = 10
+    known: Annotated[Known, typer.Option(help="Leave out answers that are facts already, or keep them.")] = (
+        "drop"
+    )
 
 
 @grouped
 def predict(
     run: RunFolder,
     asked: Questions,
-    basis: Basis,
-    changes: Changes,
+    basis: ChangedBasis,
     proposals: Proposals,
     as_json: AsJson = False,
 ) -> None:
@@ -96,19 +88,23 @@ def predict(
     break a constraint are left out and counted.
     """
     from rnnlogic.calibrate.missing import parsed_missing
+    from rnnlogic.explain.asking import Question
 
-    lacks, evidence = parsed_missing(proposals.missing), basis.evidence
-    model = load_model(run, basis, changes)
-    vocab, top, known = model.dataset.vocab, asked.top, asked.known
-    violating = proposals.allow_violations
+    model = load_model(run, basis)
+    vocab, known = model.dataset.vocab, asked.known
+    how = Question(
+        most=asked.most,
+        facts=basis.evidence,
+        known=known,
+        allow_violations=proposals.allow_violations,
+        missing=parsed_missing(proposals.missing),
+    )
     if asked.queries is None:
-        query = _query(asked, vocab)
-        best = model.predict(
-            *query, top, evidence.value, known.value, allow_violations=violating, missing=lacks
-        )
-        meaning, mark = model.level(evidence.value, missing=lacks).sentence(), preliminary_mark(model)
+        question = replace(how, head=asked.head, relation=asked.relation, tail=asked.tail)
+        query, best = question.forward(vocab), model.answers([question])[0]
+        meaning = model.level(how.facts, missing=how.missing).sentence()
         if as_json:
-            print_json(_as_dict(query, best, vocab) | mark)
+            print_json(_as_dict(query, best, vocab) | preliminary_mark(model))
         else:
             _print_answers(query, best, known, meaning, vocab)
         return
@@ -122,7 +118,7 @@ def predict(
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         wanted = [row.query for row in block if row.problem is None]
-        found = iter(model.predict_many(wanted, top, evidence.value, known.value, violating, lacks))
+        found = iter(model.answers([replace(how, head=head, relation=name) for head, name in wanted]))
         for row in block:
             answers: Listed[Answered] = Listed() if row.problem else next(found)
             left_out += sum(answers.left_out.values())
@@ -165,8 +161,7 @@ def explain(
     run: RunFolder,
     answer: Answer,
     shown: Shown,
-    basis: Basis,
-    changes: Changes,
+    basis: ChangedBasis,
     as_json: AsJson = False,
 ) -> None:
     """Explain an answer on one screen.
@@ -176,18 +171,20 @@ def explain(
     that sum to the score, and the rules of each.
     """
     from rnnlogic.calibrate.missing import parsed_missing
+    from rnnlogic.explain.asking import Question
 
-    types, lacks = shown.types, parsed_missing(shown.missing)
-    paths, detailed = shown.paths, shown.rules or None
-    model = load_model(run, basis, changes)
-    asked, evidence = (answer.head, answer.relation, answer.tail), basis.evidence
-    told = (
-        model.explain(*asked, paths, evidence.value, detailed, types=types, missing=lacks)
-        if answer.instead is None
-        else model.explain(
-            *asked, paths, evidence.value, detailed, instead=answer.instead, types=types, missing=lacks
-        )
+    model, evidence = load_model(run, basis), basis.evidence
+    asked = answer.head, answer.relation, answer.tail
+    question = Question(
+        head=answer.head,
+        relation=answer.relation,
+        tail=answer.tail,
+        instead=answer.instead,
+        facts=evidence,
+        missing=parsed_missing(shown.missing),
+        types=shown.types,
     )
+    told = model.why(question, shown.paths, shown.rules or None)
     decided = model.decision(*asked)
     if as_json:
         mark = {} if decided is None else {"decision": decided.as_dict()}
@@ -198,10 +195,11 @@ def explain(
         for number, line in enumerate(told.lines(shown.everything, terminal_width())):
             echo(line, **_style(line, number == 0))
         is_reached = bool(getattr(told, "contributions", True))
-        if not is_reached and evidence is EvidenceChoice.train and basis.graph is None:
+        if not is_reached and evidence == "train" and basis.graph is None:
             print_note("the known facts are those of train only: --facts all")
     if shown.page is not None:
-        _write(shown.page, told.page())
+        write_file(shown.page, told.page())
+        echo(f"page written to {shown.page}", err=True)
 
 
 NOTHING = "against   nothing"
@@ -218,29 +216,10 @@ def _style(line: str, is_title: bool) -> dict[str, Any]:
     return {"fg": "green", "bold": True} if line.startswith("For ") and line.endswith(")") else {}
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        write_atomically(path, text)
-    except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror})", str(path)) from None
-    echo(f"page written to {path}", err=True)
-
-
 def violations(number: int) -> str:
     """How many answers were left out because they break constraints."""
     what = "answer that breaks a constraint was" if number == 1 else "answers that break constraints were"
     return f"{number:,} {what} left out; --allow-violations keeps them."
-
-
-def _query(asked: Questions, vocab: Vocab) -> Query:
-    """The question as (head, relation, ?)."""
-    head, relation, tail = asked.head, asked.relation, asked.tail
-    if relation is None or (head is None) == (tail is None):
-        hint = "; `rnnlogic explain` takes both ends" if head and tail else ""
-        raise RNNLogicError(f"give --relation with either --head or --tail{hint}")
-    if tail is None:
-        return str(head), relation
-    return tail, vocab.relation_name(vocab.inverse(vocab.relation_id(relation)))
 
 
 def _read_queries(path: str, vocab: Vocab) -> list[Row]:
@@ -286,12 +265,10 @@ def _tell_unanswered(path: str, rows: list[Row]) -> None:
     raise typer.Exit(1)  # exit code if rows of --input were left unanswered
 
 
-def _print_answers(
-    query: Query, answers: Listed[Answered], known: KnownChoice, meaning: str, vocab: Vocab
-) -> None:
+def _print_answers(query: Query, answers: Listed[Answered], known: Known, meaning: str, vocab: Vocab) -> None:
     from rnnlogic.calibrate.level import shown
 
-    left_out = ", facts that are known left out" if known is KnownChoice.drop else ""
+    left_out = ", facts that are known left out" if known == "drop" else ""
     head, relation = vocab.entity_id(query[0]), vocab.relation_id(query[1])
     echo(f"({vocab.entity_title(head)}, {vocab.relation_label(relation)}, ?){left_out}")
     broken = sum(answers.left_out.values())
@@ -303,7 +280,7 @@ def _print_answers(
         for i, a in enumerate(answers, 1)
     ]
     headers = ["rank", "answer", "probability", "score"]
-    if known is KnownChoice.keep:
+    if known == "keep":
         headers.append("known")
         rows = [[*row, "known" if a.is_known else ""] for row, a in zip(rows, answers, strict=True)]
     print_table(headers, rows)

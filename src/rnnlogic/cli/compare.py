@@ -1,4 +1,4 @@
-"""`rnnlogic compare`: two runs on the same facts, with confidence intervals and results per relation."""
+"""`rnnlogic compare` and `diff`: two runs on the same facts, and what changed from one to the other."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rnnlogic.base.progress import StageProgress
-from rnnlogic.cli.evaluate import SplitChoice
-from rnnlogic.cli.options import AsJson, EvidenceChoice, EvidenceOption, IdsOption, grouped
-from rnnlogic.cli.output import echo, print_json, print_table, print_text
+from rnnlogic.cli.evaluate import Split
+from rnnlogic.cli.options import AsJson, Basis, EvidenceOption, IdsOption, grouped
+from rnnlogic.cli.output import echo, print_json, print_table, print_text, write_file
 
 if TYPE_CHECKING:
     from rnnlogic.evaluation.compare import Comparison
@@ -37,8 +37,8 @@ BOOTSTRAP = Bootstrap()
 def compare(
     run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Folder of a run, embedding or baseline.")],
     run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Folder to compare it with.")],
-    split: Annotated[SplitChoice, typer.Option(help="Facts to rank.")] = SplitChoice.test,
-    evidence: EvidenceOption = EvidenceChoice.train,
+    split: Annotated[Split, typer.Option(help="Facts to rank.")] = "test",
+    evidence: EvidenceOption = "train",
     bootstrap: Bootstrap = BOOTSTRAP,
     ids: IdsOption = False,
     as_json: AsJson = False,
@@ -50,11 +50,11 @@ def compare(
         result = compare_runs(
             run_a,
             run_b,
-            split.value,
-            evidence.value,
+            split,
+            evidence,
             bootstrap.samples,
             bootstrap.seed,
-            partial(progress, f"evaluate {split.value}"),
+            partial(progress, f"evaluate {split}"),
         )
     if as_json:
         print_json({"a": str(run_a), "b": str(run_b), **result.as_dict()})
@@ -88,3 +88,44 @@ def _print_comparison(result: Comparison, run_a: Path, run_b: Path, labels: Mapp
 
 def _rounded(values: tuple[Any, ...]) -> list[Any]:
     return [round(value, 4) + 0.0 if isinstance(value, float) else value for value in values]  # no -0
+
+
+SHOWN = 10  # rows of each kind on the screen
+
+
+def diff(
+    run_a: Annotated[Path, typer.Argument(metavar="RUN_A", help="Run folder, the earlier one.")],
+    run_b: Annotated[Path, typer.Argument(metavar="RUN_B", help="Run folder, the later one.")],
+    most: Annotated[int, typer.Option(help="Number of proposals to compare; 0: only rules.", min=0)] = 100,
+    evidence: EvidenceOption = "all",
+    page: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write all of it as a page.")
+    ] = None,
+    ids: IdsOption = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say what changed from RUN_A to RUN_B."""
+    from rnnlogic.cli.models import load_model
+    from rnnlogic.complete.difference import difference
+
+    models = [load_model(run, Basis(ids=ids)) for run in (run_a, run_b)]
+    with StageProgress() as progress:
+        rules = [model.rules(progress=progress) for model in models]
+        facts = [
+            list(model.complete(most=most, facts=evidence, progress=progress)) if most else []
+            for model in models
+        ]
+    found = difference((rules[0], rules[1]), (facts[0], facts[1]))
+    if page is not None:
+        write_file(page, found.card(str(run_a), str(run_b)).page())
+        echo(f"page written to {page}", err=True)
+    if as_json:
+        print_json({"a": str(run_a), "b": str(run_b), **found.as_dict()})
+        return
+    for section in found.card(str(run_a), str(run_b), SHOWN).sections:
+        echo(section.title, bold=True)
+        if section.table is not None:
+            print_table(list(section.table.headers), [list(row) for row in section.table.rows])
+        for text in section.text:
+            print_text(text)
+        echo()

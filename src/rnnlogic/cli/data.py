@@ -71,7 +71,7 @@ def info(
     name: Source,
     as_json: AsJson = False,
     seed: Seed = 0,
-    top: Annotated[int, typer.Option(help="How many of the largest relations to show.", min=0)] = 10,
+    most: Annotated[int, typer.Option(help="How many of the largest relations to show.", min=0)] = 10,
     reading: Reading = NO_READING,
     ids: IdsOption = False,
 ) -> None:
@@ -82,10 +82,10 @@ def info(
         return
     print_pairs(list(_summary(dataset).items()))
     print_notes(dataset)
-    if top:
+    if most:
         echo()
         print_table(
-            ["relation", *SPLITS], _relation_rows(dataset, top), "Largest relations, facts in each split"
+            ["relation", *SPLITS], _relation_rows(dataset, most), "Largest relations, facts in each split"
         )
 
 
@@ -101,12 +101,12 @@ def _summary(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _relation_rows(dataset: Dataset, top: int) -> list[list[Any]]:
+def _relation_rows(dataset: Dataset, most: int) -> list[list[Any]]:
     import numpy as np
 
     count = dataset.vocab.num_relations
     sizes = np.array([np.bincount(dataset.facts(split)[:, 1], minlength=count) for split in SPLITS])  # [3, R]
-    largest = np.argsort(-sizes.sum(axis=0), kind="stable")[:top]
+    largest = np.argsort(-sizes.sum(axis=0), kind="stable")[:most]
     return [[dataset.vocab.relation_label(int(r)), *sizes[:, r].tolist()] for r in largest]
 
 
@@ -115,7 +115,7 @@ def _relation_rows(dataset: Dataset, top: int) -> list[list[Any]]:
 def constraints(
     name: Source,
     stated: ConstraintsOption = None,
-    top: Annotated[int, typer.Option(help="How many of each kind to show; 0 for all.", min=0)] = 20,
+    most: Annotated[int, typer.Option(help="How many of each kind to show; 0 for all.", min=0)] = 20,
     reading: Reading = NO_READING,
     ids: IdsOption = False,
     types: TypesOption = None,
@@ -134,22 +134,22 @@ def constraints(
     if as_json:
         print_json([one.as_dict(dataset.vocab) for one in found])
         return
-    _print_constraints(found, top)
+    _print_constraints(found, most)
 
 
-def _print_constraints(found: Constraints, top: int) -> None:
+def _print_constraints(found: Constraints, most: int) -> None:
     """Kinds in their order; of each those first that have no exceptions and rule out most."""
     from rnnlogic.constraints.constraint import KINDS
 
     for kind in KINDS:
         own = [one for one in found if one.kind == kind]
         own.sort(key=lambda one: (not one.is_hard, -one.expected))
-        shown = own[:top] if top else own
+        shown = own[:most] if most else own
         for one in shown:
             mark = "stated: " if one.origin == "stated" else ""
             echo(f"{kind:<13}{mark}{one.text(found.vocab)}{'' if one.is_hard else ' (excludes nothing)'}")
         if len(own) > len(shown):
-            echo(f"{kind:<13}and {len(own) - len(shown):,} more: --top 0 shows all")
+            echo(f"{kind:<13}and {len(own) - len(shown):,} more: --most 0 shows all")
     if not len(found):
         echo("the facts show no constraints; --constraints FILE states some")
 
@@ -169,9 +169,9 @@ def split(
     reading: Reading = NO_READING,
 ) -> None:
     """Split facts at random into train, valid and test files; train keeps every entity and relation."""
+    from rnnlogic.data.cleaning import default_ratios, parse_ratios
     from rnnlogic.data.places import stem_of
     from rnnlogic.data.saving import save_dataset
-    from rnnlogic.data.split import default_ratios, parse_ratios
 
     wanted = parse_ratios(ratios) if ratios else default_ratios(stem_of(Path(name)))
     dataset = load_named(name, reading, seed=seed, ratios=wanted)

@@ -134,7 +134,7 @@ def _found(model: RNNLogic, report: Report, relations: set[str]) -> Explanation 
     best: dict[str, tuple[float, tuple[str, str, str]]] = {}
     for head, relation, tail in _ranked_first(model, report):
         if relation in relations:
-            answers = model.predict(head, relation, k=1, facts="train")
+            answers = model.predict(head, relation, most=1, facts="train")
             probability = (answers[0].probability or 0.0) if answers else 0.0
             best[relation] = max(best.get(relation, (0.0, ("",) * 3)), (probability, (head, relation, tail)))
     explained = [model.explain(*fact, facts="train") for _, fact in sorted(best.values(), reverse=True)]

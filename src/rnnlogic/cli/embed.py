@@ -19,6 +19,7 @@ from rnnlogic.cli.options import (
     Reading,
     SetOption,
     ThreadsOption,
+    given,
     grouped,
     load_named,
     print_cut,
@@ -29,7 +30,6 @@ from rnnlogic.cli.output import echo, print_json, print_pairs, print_table, prin
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
     from rnnlogic.embeddings.base import Embedding
-    from rnnlogic.embeddings.methods import MakeStepper
     from rnnlogic.embeddings.settings import TrainingSettings
 
 SHOWN = ("dataset", "model", "dim", "margin", "steps", "minutes")  # of about.json
@@ -47,7 +47,7 @@ class Training:
     changes: SetOption = None
     seed: Annotated[int | None, typer.Option(help="Seed of everything random.", min=0)] = None
     threads: ThreadsOption = None
-    device: Annotated[str, typer.Option(help="cpu, or a torch device such as cuda.")] = "cpu"
+    device: Annotated[str, typer.Option(help="For ComplEx: a torch device such as cuda.")] = "cpu"
     max_minutes: MaxMinutes = None
     restart: Annotated[
         bool, typer.Option("--restart", help="Discard the contents of EMB and start over.")
@@ -88,8 +88,7 @@ def _settings(training: Training) -> TrainingSettings:
     from rnnlogic.embeddings.settings import default_settings, override
 
     direct = {"dim": training.dim, "seed": training.seed}
-    wanted = [f"{key}={value}" for key, value in direct.items() if value is not None]
-    return override(default_settings(training.model), [*(training.changes or []), *wanted])
+    return override(default_settings(training.model), [*(training.changes or []), *given(direct)])
 
 
 def _fit(
@@ -100,23 +99,12 @@ def _fit(
     training: Training,
     max_minutes: float | None,
 ) -> Embedding:
-    from rnnlogic.embeddings.checkpoints import CHECKPOINT
-    from rnnlogic.embeddings.fit import fit
+    from rnnlogic.embeddings.fit import CHECKPOINT, fit
 
     threads, restart = training.threads, training.restart
     if (folder / CHECKPOINT).is_file() and not restart:
         echo(f"resuming the training in {folder}", err=True)
-    stepper = _stepper_on(training.device)
-    return fit(dataset, settings, folder, progress, threads, max_minutes, restart, stepper)
-
-
-def _stepper_on(device: str) -> MakeStepper | None:
-    """None on the CPU, which has kernels of its own."""
-    if device == "cpu":
-        return None
-    from rnnlogic.embeddings.rotate_torch import TorchStepper
-
-    return lambda parameters, sampler: TorchStepper(parameters, sampler, device)
+    return fit(dataset, settings, folder, progress, threads, max_minutes, restart, training.device)
 
 
 def _evaluate(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -16,7 +15,7 @@ from rnnlogic.cli.options import (
     AllowOption,
     AsJson,
     Basis,
-    EvidenceChoice,
+    Evidence,
     RunFolder,
     Running,
     grouped,
@@ -28,30 +27,18 @@ if TYPE_CHECKING:
     from rnnlogic.evaluation.report import Report
 
 
-class SplitChoice(StrEnum):
-    """The facts to predict."""
-
-    valid = "valid"
-    test = "test"
-
-
-class SidesChoice(StrEnum):
-    """Which end of a fact to predict."""
-
-    both = "both"
-    tail = "tail"
-    head = "head"
-
-
-BY_TRAIN = Basis(evidence=EvidenceChoice.train)
+Split = Literal["valid", "test"]
+BY_TRAIN = Basis(evidence="train")
 
 
 @dataclass(frozen=True)
 class Ranking:
     """What is ranked among what."""
 
-    split: Annotated[SplitChoice, typer.Option(help="Facts to predict.")] = SplitChoice.test
-    sides: Annotated[SidesChoice, typer.Option(help="Predict tails, heads, or both.")] = SidesChoice.both
+    split: Annotated[Split, typer.Option(help="Facts to predict.")] = "test"
+    sides: Annotated[Literal["both", "tail", "head"], typer.Option(help="Predict tails, heads, or both.")] = (
+        "both"
+    )
     negatives: Annotated[
         int | None,
         typer.Option(
@@ -84,10 +71,10 @@ def evaluate(
     model = load_model(run, basis)
     with on_cluster(running.cluster), StageProgress() as progress:
         report = model.evaluate(
-            split.value,
-            basis.evidence.value,
-            ranking.sides.value,
-            partial(progress, f"evaluate {split.value}"),
+            split,
+            basis.evidence,
+            ranking.sides,
+            partial(progress, f"evaluate {split}"),
             ranking.negatives,
             ranking.seed,
             budget.minutes,
@@ -146,10 +133,10 @@ def _rounded(value: Any) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
-def _report_name(ranking: Ranking, evidence: EvidenceChoice, graph: str | None) -> str:
+def _report_name(ranking: Ranking, evidence: Evidence, graph: str | None) -> str:
     """The split and whatever differs from the defaults, such as `test-train+valid-tail`."""
-    usual, negatives = (EvidenceChoice.train, SidesChoice.both), ranking.negatives
-    parts = [ranking.split.value, *(one.value for one in (evidence, ranking.sides) if one not in usual)]
+    usual, negatives = ("train", "both"), ranking.negatives
+    parts: list[str] = [ranking.split, *(one for one in (evidence, ranking.sides) if one not in usual)]
     parts += [f"on-{graph}"] if graph else []
     parts += [f"{negatives}-negatives"] if negatives else []
     return "-".join(parts)

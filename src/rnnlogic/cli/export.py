@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -17,10 +16,10 @@ from rnnlogic.cli.options import (
     AsJson,
     Basis,
     LabelsOption,
+    MostOption,
     Reading,
     RelationOption,
     RunFolder,
-    TopOption,
     grouped,
     load_named,
 )
@@ -33,34 +32,14 @@ if TYPE_CHECKING:
     from rnnlogic.rules.table import RuleTable
 
 
-class FileFormat(StrEnum):
-    """Rule files that can be read and written."""
-
-    text = "text"
-    anyburl = "anyburl"
-    ids = "ids"
-    jsonl = "jsonl"
-
-
-class Target(StrEnum):
-    """Rule files and programs that can be written."""
-
-    text = "text"
-    anyburl = "anyburl"
-    ids = "ids"
-    jsonl = "jsonl"
-    prolog = "prolog"
-    datalog = "datalog"
-    sparql = "sparql"
-    sparql_construct = "sparql-construct"
-    sparql_insert = "sparql-insert"
-    shacl = "shacl"
-    cypher = "cypher"
-    sql = "sql"
-    sql_ranking = "sql-ranking"
-    sparql_ranking = "sparql-ranking"
-
-
+FileFormat = Literal["text", "anyburl", "ids", "jsonl"]
+# fmt: off
+Program = Literal[
+    "prolog", "datalog", "sparql", "sparql-construct", "sparql-insert", "shacl", "cypher", "sql",
+    "sql-ranking", "sparql-ranking",
+]
+# fmt: on
+Target = Literal[FileFormat, Program]
 OutputFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="File to write.")]
 
 
@@ -69,7 +48,7 @@ class Picked:
     """Which rules are written."""
 
     relation: RelationOption = None
-    top: TopOption = None
+    most: MostOption = None
     head: Annotated[str | None, typer.Option(help="Rank answers for this entity only.")] = None
 
 
@@ -80,7 +59,7 @@ EVERYTHING = Picked()
 def export(
     run: RunFolder,
     output: OutputFile,
-    target: Annotated[Target, typer.Option("--format", help="File format or language.")] = Target.text,
+    target: Annotated[Target, typer.Option("--format", help="File format or language.")] = "text",
     picked: Picked = EVERYTHING,
     facts: Annotated[
         Path | None,
@@ -107,8 +86,8 @@ def export(
     relation, head = picked.relation, picked.head
     _check_options(target, relation, head, facts)
     model = load_model(run, Basis(ids=ids))
-    dataset, table = model.dataset, weighted_rules(model, relation, picked.top)
-    if target.value not in ("text", "jsonl"):
+    dataset, table = model.dataset, weighted_rules(model, relation, picked.most)
+    if target not in ("text", "jsonl"):
         table = _expressible(table, target)
     if not len(table):
         raise RNNLogicError(f"{run}: there are no rules for {relation or 'any relation'}")
@@ -117,7 +96,7 @@ def export(
         _write_texts({output: text} | _facts_text(facts, target, dataset))
     else:
         _write(output, table, dataset, target, facts)
-    _report({"file": str(output), "format": target.value, "rules": len(table)}, [], as_json)
+    _report({"file": str(output), "format": target, "rules": len(table)}, [], as_json)
 
 
 def convert(
@@ -140,19 +119,19 @@ def convert(
     if target.endswith("-ranking"):
         raise RNNLogicError("a ranking needs the weights of a run: use `rnnlogic rules RUN export`")
     dataset = load_named(data, Reading(labels=labels))
-    table, report = read_table(source, dataset.vocab, cast("RuleFormat | None", origin and origin.value))
+    table, report = read_table(source, dataset.vocab, origin)
     _write(output, table, dataset, target)
     counts = {"read": report.read, "dropped": report.dropped(), "rules": len(table)}
-    _report({"file": str(output), "format": target.value, **counts}, report.lines(), as_json)
+    _report({"file": str(output), "format": target, **counts}, report.lines(), as_json)
 
 
-def weighted_rules(model: RNNLogic, relation: str | None, top: int | None) -> RuleTable:
+def weighted_rules(model: RNNLogic, relation: str | None, most: int | None) -> RuleTable:
     """The rules of a run with their weights, by relation, heaviest first."""
     from rnnlogic.rules.table import WEIGHT, RuleTable
 
     learned, vocab = model.learned, model.dataset.vocab
     table = RuleTable(learned.rules, {WEIGHT: learned.weights.tolist()})
-    return table.heaviest(None if relation is None else vocab.relation_id(relation), top)
+    return table.heaviest(None if relation is None else vocab.relation_id(relation), most)
 
 
 def _expressible(table: RuleTable, target: Target) -> RuleTable:
@@ -161,9 +140,9 @@ def _expressible(table: RuleTable, target: Target) -> RuleTable:
     Only our own formats hold named evidence, and all but id files rules with constants.
     """
     kinds = {"are features (such as [linked])": table.rules.are_features}
-    if target in (Target.ids, Target.anyburl, Target.shacl):
+    if target in ("ids", "anyburl", "shacl"):
         kinds["are conditions on numbers or dates"] = table.rules.are_conditions
-    if target == Target.ids:
+    if target == "ids":
         kinds["have constants"] = table.rules.have_constants
     for kind, are_lost in kinds.items():
         if are_lost.any():
@@ -176,13 +155,13 @@ def _expressible(table: RuleTable, target: Target) -> RuleTable:
 
 
 def _check_options(target: Target, relation: str | None, head: str | None, facts: Path | None) -> None:
-    is_ranking, is_file = target.endswith("-ranking"), target.value in [*FileFormat]
+    is_ranking, is_file = target.endswith("-ranking"), target in get_args(FileFormat)
     if is_ranking and relation is None:
-        raise RNNLogicError(f"{target.value} needs --relation")
+        raise RNNLogicError(f"{target} needs --relation")
     if head is not None and not is_ranking:
         raise RNNLogicError("--head is for rankings: sql-ranking, sparql-ranking")
     if facts is not None and is_file:
-        raise RNNLogicError(f"--facts is for programs; {target.value} is a rule file")
+        raise RNNLogicError(f"--facts is for programs; {target} is a rule file")
 
 
 def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, head: str | None) -> str:
@@ -193,7 +172,7 @@ def _ranking(model: RNNLogic, table: RuleTable, target: Target, relation: str, h
     if not isinstance(model.scorer, RuleScorer):
         raise RNNLogicError("this run does not score answers by rules alone, so no query can rank as it does")
     entity = None if head is None else vocab.entity_id(head)
-    write, feature = RANKINGS[target.value], model.learned.feature
+    write, feature = RANKINGS[target], model.learned.feature
     return write(table, vocab, vocab.relation_id(relation), feature, entity, model.dataset.path_kind)
 
 
@@ -203,15 +182,15 @@ def _write(
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.programs import PROGRAMS
 
-    if target.value in PROGRAMS:
-        text = PROGRAMS[target.value](table, dataset.vocab, dataset.path_kind)
+    if target in PROGRAMS:
+        text = PROGRAMS[target](table, dataset.vocab, dataset.path_kind)
         _write_texts({output: text} | _facts_text(facts, target, dataset))
         return
-    if target == Target.anyburl and not _has_anyburl_figures(table):
+    if target == "anyburl" and not _has_anyburl_figures(table):
         table = _with_anyburl_statistics(table, dataset)
-    elif target == Target.jsonl and "support" not in table.columns:
+    elif target == "jsonl" and "support" not in table.columns:
         table = _with_amie_statistics(table, dataset)
-    write_table(output, table, dataset.vocab, cast("RuleFormat", target.value))
+    write_table(output, table, dataset.vocab, cast("RuleFormat", target))
 
 
 def _has_anyburl_figures(table: RuleTable) -> bool:
@@ -237,7 +216,7 @@ def _with_anyburl_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
 
 
 def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
-    from rnnlogic.statistics.amie import with_statistics
+    from rnnlogic.statistics.pairs import with_statistics
 
     with StageProgress() as progress:
         tick, names = partial(progress, "statistics"), dataset.vocab.with_ids()
@@ -247,9 +226,7 @@ def _with_amie_statistics(table: RuleTable, dataset: Dataset) -> RuleTable:
 def _facts_text(path: Path | None, target: Target, dataset: Dataset) -> dict[Path, str]:
     from rnnlogic.rules.programs import facts_for
 
-    return (
-        {} if path is None else {path: facts_for(target.value)(dataset.train, dataset.vocab, dataset.values)}
-    )
+    return {} if path is None else {path: facts_for(target)(dataset.train, dataset.vocab, dataset.values)}
 
 
 def _write_texts(texts: dict[Path, str]) -> None:

@@ -17,17 +17,19 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import reuse_memory
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.text import whole_number
-from rnnlogic.cli.check import print_redone
+from rnnlogic.cli.folder import print_redone
 from rnnlogic.cli.options import (
     AsJson,
     BanOption,
     ConstraintsOption,
     DataArgument,
+    OnlyOption,
     Reading,
     Running,
     SetOption,
     TemplatesOption,
     ThreadsOption,
+    given,
     grouped,
     load_named,
     print_notes,
@@ -87,6 +89,7 @@ class Given:
         list[str] | None, typer.Option(metavar="RULE", help="Always use this rule; repeatable.")
     ] = None
     ban: BanOption = None
+    only: OnlyOption = None
     review: Annotated[
         Path | None,
         typer.Option(
@@ -129,7 +132,7 @@ def fit(
     print_notes(dataset, err=True)
     dataset = dataset if given.review is None else _reviewed(dataset, given.review)
     _print_untrained(dataset)
-    settings = _edited(_settings(dataset, chosen), given.pin or [], given.ban or [])
+    settings = _edited(_settings(dataset, chosen), given)
     if chosen.constraints is not None:
         settings = _constrained(settings, chosen.constraints, dataset)
     rules = None if given.rules is None else _given(given.rules, dataset, settings)
@@ -185,7 +188,7 @@ def _settings(dataset: Dataset, chosen: Chosen) -> Config:
 
     direct, file = {"variant": chosen.variant, "seed": chosen.seed, "threads": chosen.threads}, chosen.config
     wanted = [*(chosen.changes or []), *_compact_settings(chosen.compact)]
-    wanted += [f"{key}={value}" for key, value in direct.items() if value is not None]
+    wanted += given(direct)
     if file is not None:
         return override(read_config(file), wanted)
     return preset_for(dataset, chosen.variant or "rnnlogic", lambda own: override(own, wanted))
@@ -226,10 +229,11 @@ def _reviewed(dataset: Dataset, file: Path) -> Dataset:
     return learned
 
 
-def _edited(config: Config, pinned: list[str], banned: list[str]) -> Config:
+def _edited(config: Config, given: Given) -> Config:
     from rnnlogic.config import changed
 
-    return changed(config, {"pinned": (*config.pinned, *pinned), "banned": (*config.banned, *banned)})
+    more = {"pinned": given.pin, "banned": given.ban, "only": given.only}
+    return changed(config, {name: (*getattr(config, name), *(texts or [])) for name, texts in more.items()})
 
 
 def _constrained(config: Config, file: Path, dataset: Dataset) -> Config:
@@ -247,7 +251,7 @@ def _given(source: Path, dataset: Dataset, config: Config) -> GivenRules:
     from rnnlogic.runs.given import read_given
 
     given = read_given(source, dataset.vocab)
-    banned = int(Banned.from_text(config.banned, dataset.vocab).mask(given.rules).sum())
+    banned = int(Banned.from_text(config.banned, dataset.vocab, only=config.only).mask(given.rules).sum())
     for note in (*given.notes, *[f"{source}: {banned:,} rules are banned and left out"] * (banned > 0)):
         print_note(note)
     return given
@@ -279,7 +283,7 @@ def _summary(model: RNNLogic, folder: Path) -> dict[str, Any]:
 
 def _frontier(run: Run) -> list[list[Any]]:
     """The frontier that the compact model was chosen from; empty for a full model."""
-    from rnnlogic.runs.frontier import frontier_rows
+    from rnnlogic.runs.folder import frontier_rows
 
     arrays = run.frontier()
     return [] if arrays is None else frontier_rows(arrays)
@@ -296,14 +300,14 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
         echo("\nSkipped because of the time limit")
         print_pairs(list(summary["left_out"].items()))
     if summary["frontier"]:
-        from rnnlogic.runs.frontier import HEADERS
+        from rnnlogic.runs.folder import HEADERS
 
         echo("\nFewer rules: the smallest model within the tolerance on validation facts is kept")
         print_table(list(HEADERS), summary["frontier"])
     head, relation, tail = map(quote, _example(model))
     echo("\nNext steps")
     echo(f"  rnnlogic evaluate {folder}")
-    echo(f"  rnnlogic rules {folder} --top 3")
+    echo(f"  rnnlogic rules {folder} --most 3")
     echo(f"  rnnlogic predict {folder} --head {head} --relation {relation}")
     echo(f"  rnnlogic explain {folder} --head {head} --relation {relation} --tail {tail}")
     echo(f"  rnnlogic complete {folder} -o new_facts.tsv")

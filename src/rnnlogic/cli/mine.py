@@ -16,9 +16,11 @@ from rnnlogic.cli.options import (
     BanOption,
     DataArgument,
     IdsOption,
+    OnlyOption,
     Reading,
     Running,
     ThreadsOption,
+    given,
     grouped,
     load_named,
     print_cut,
@@ -27,8 +29,6 @@ from rnnlogic.cli.options import (
 from rnnlogic.cli.output import echo, print_json, print_note, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rnnlogic.config import Config
 
 SHOWN = 10  # best rules to print
@@ -43,7 +43,7 @@ class Search:
     max_length: Annotated[
         int | None, typer.Option(help="Longest body. Default: the setting max_length.", min=1, max=8)
     ] = None
-    top: Annotated[
+    most: Annotated[
         int | None, typer.Option(help="Rules to keep per relation. Default: the setting mine.keep.", min=1)
     ] = None
     smoothing: Annotated[
@@ -63,19 +63,23 @@ class Search:
         int | None, typer.Option(help="Bodies per relation that are measured (mine.candidates).", min=1)
     ] = None
     ban: BanOption = None
+    only: OnlyOption = None
     seed: Annotated[int | None, typer.Option(help="Seed for sampling on large graphs.", min=0)] = None
     threads: ThreadsOption = None
 
-    @property
-    def settings(self) -> dict[str, float | None]:
-        """What the options change among the settings of mining."""
-        return {
-            "keep": self.top,
+    def config(self) -> Config:
+        """The settings of a fit with the options that were given."""
+        from rnnlogic.config import Config, override
+
+        mining = {
+            "keep": self.most,
             "smoothing": self.smoothing,
             "facts_per_relation": self.facts,
             "fanout": self.fanout,
             "candidates": self.candidates,
         }
+        direct = {f"mine.{key}": value for key, value in mining.items()}
+        return override(Config(), given(direct | {"max_length": self.max_length, "seed": self.seed}))
 
 
 @grouped
@@ -96,7 +100,7 @@ def mine(
     comment lines of their own.
     """
     from rnnlogic.base.clusters import on_cluster
-    from rnnlogic.features.chains.sampling.budget import cuts_in_words
+    from rnnlogic.features.base import cuts_in_words
     from rnnlogic.mining.mine import mine_rules
     from rnnlogic.rules.formats import write_table
     from rnnlogic.rules.patterns import Banned
@@ -106,9 +110,8 @@ def mine(
     budget = Budget.of_minutes(running.max_minutes, print_cut)
     dataset = load_named(name, reading, ids=ids)
     print_notes(dataset, err=True)
-    vocab, general = dataset.vocab, {"max_length": search.max_length, "seed": search.seed}
-    config = _settings(general, search.settings)
-    banned = Banned.from_text(search.ban or [], vocab, "--ban")
+    vocab, config = dataset.vocab, search.config()
+    banned = Banned.from_text(search.ban or [], vocab, "--ban", search.only or [])
     with on_cluster(running.cluster), StageProgress() as progress:
         work = Work(search.threads, partial(progress, "mine"), budget.share(MINING))
         rules, statistics, joined = mine_rules(
@@ -134,11 +137,3 @@ def mine(
     best = sorted(rows, key=lambda row: -row["support"] * row["confidence"])[:SHOWN]
     print_table([*FIGURES, "rule"], [[*(row[name] for name in FIGURES), row["label"]] for row in best])
     echo(f"{len(rows):,} rules written to {output}")
-
-
-def _settings(general: Mapping[str, int | None], mining: Mapping[str, float | None]) -> Config:
-    """The settings of a fit with the options that were given."""
-    from rnnlogic.config import Config, changed
-
-    changes = {key: value for key, value in general.items() if value is not None}
-    return changed(Config(), changes | {"mine": {k: v for k, v in mining.items() if v is not None}})

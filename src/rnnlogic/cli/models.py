@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.cli.options import Basis, Changes, load_named
+from rnnlogic.cli.options import Basis, ChangedBasis, load_named
 from rnnlogic.cli.output import print_note
 
 if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
 
-PLAIN_BASIS, NO_CHANGES = Basis(), Changes()
+PLAIN_BASIS = Basis()
 
 
-def load_model(run: Path, basis: Basis = PLAIN_BASIS, changes: Changes = NO_CHANGES) -> RNNLogic:
+def load_model(run: Path, basis: Basis = PLAIN_BASIS) -> RNNLogic:
     """The model of a run folder, moved to another graph if one is named; prints what does not fit."""
     from rnnlogic.model import RNNLogic
 
@@ -31,10 +31,9 @@ def load_model(run: Path, basis: Basis = PLAIN_BASIS, changes: Changes = NO_CHAN
         notes = [] if model.transfer is None else model.transfer.lines()
         for line in [*model.dataset.report.lines(), *notes]:
             print_note(line)
-    if changes.less is not None:
-        model = model.without_facts(facts_of_file(changes.less))
-    if changes.more is not None:
-        model = model.with_facts(facts_of_file(changes.more))
+    if isinstance(basis, ChangedBasis):
+        model = model if basis.less is None else model.without_facts(facts_of_file(basis.less))
+        model = model if basis.more is None else model.with_facts(facts_of_file(basis.more))
     model = model if basis.constraints is None else model.with_constraints(basis.constraints)
     return _showing(model, basis.labels, basis.ids)
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields, is_dataclass
-from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
 from rnnlogic.cli.output import print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rnnlogic.data.dataset import Dataset
 
@@ -24,8 +23,8 @@ RelationOption = Annotated[
     str | None,
     typer.Option("--relation", help="Only rules with this head relation; NAME^-1: inverse."),
 ]
-TopOption = Annotated[
-    int | None, typer.Option("--top", help="Only the heaviest rules of each relation.", min=1)
+MostOption = Annotated[
+    int | None, typer.Option("--most", help="Only the heaviest rules of each relation.", min=1)
 ]
 BanOption = Annotated[
     list[str] | None,
@@ -34,6 +33,10 @@ BanOption = Annotated[
         metavar="PATTERN",
         help="Never use matching rules; repeatable: 'treats <- * & causes', '* <- isa & ...'.",
     ),
+]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option("--only", metavar="PATTERN", help="Use no rules but matching ones; repeatable, like --ban."),
 ]
 ExcelSafe = Annotated[
     bool,
@@ -64,17 +67,10 @@ ThreadsOption = Annotated[int | None, typer.Option(help="Threads (default: all c
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-class EvidenceChoice(StrEnum):
-    """Facts that rules are applied to."""
-
-    train = "train"
-    train_valid = "train+valid"
-    everything = "all"
-
-
+Evidence = Literal["train", "train+valid", "all"]
 EvidenceOption = Annotated[
-    EvidenceChoice,
-    typer.Option("--facts", "--evidence", help="Facts that are known: rules are applied to them."),
+    Evidence,
+    typer.Option("--facts", help="Facts that are known: rules are applied to them."),
 ]
 GraphOption = Annotated[
     str | None,
@@ -201,7 +197,7 @@ NO_READING = Reading()
 class Basis:
     """What a model answers from, and how it shows names."""
 
-    evidence: EvidenceOption = EvidenceChoice.everything
+    evidence: EvidenceOption = "all"
     graph: GraphOption = None
     labels: LabelsOption = None
     ids: IdsOption = False
@@ -209,8 +205,8 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Changes:
-    """Facts that are known besides or taken away, for this command."""
+class ChangedBasis(Basis):
+    """The same, with facts that are known besides or taken away, for this command."""
 
     more: WithFacts = None
     less: WithoutFacts = None
@@ -289,7 +285,7 @@ def load_named(
     import warnings
 
     from rnnlogic.data.dataset import DataWarning, load_dataset
-    from rnnlogic.data.templates import templated
+    from rnnlogic.data.labels import templated
 
     told = {one.name: getattr(reading, one.name) for one in fields(reading)} | {"attributes": attributes}
     with warnings.catch_warnings():
@@ -314,3 +310,8 @@ def print_notes(dataset: Dataset, *, err: bool = False) -> None:
 def print_cut(stage: str, what: str) -> None:
     """Print what a stage left out for want of time."""
     print_note(f"time is up: {stage}: {what}")
+
+
+def given(settings: Mapping[str, Any]) -> list[str]:
+    """Options as changes of settings, KEY=VALUE; those that were not given change nothing."""
+    return [f"{key}={value}" for key, value in settings.items() if value is not None]

@@ -6,11 +6,14 @@ import os
 import sys
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
 import typer
 
+from rnnlogic.base.errors import DataError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.base.text import json_text, printable, visible
 
 GAP = 2  # columns between those of a table
@@ -38,6 +41,14 @@ def print_note(text: str, err: bool = True) -> None:
 def print_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON, with nothing else around it."""
     typer.echo(json_text(value, indent))
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a file whole, or say in one line why it cannot be written."""
+    try:
+        write_atomically(path, text)
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror or error})", str(path)) from None
 
 
 def print_row(cells: Sequence[str]) -> None:
@@ -122,7 +133,7 @@ def _text(value: Any) -> str:
 
 def _width(text: str) -> int:
     """Columns of a terminal that a text takes."""
-    from rnnlogic.explain.names import columns
+    from rich.cells import cell_len as columns
 
     return len(text) if text.isascii() else columns(text)
 

@@ -1,18 +1,18 @@
-"""`rnnlogic rules`: show the rules of a run, export them, convert rule files."""
+"""`rnnlogic rules`: show the rules of a run, plot their frontier, export them, convert rule files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.cli import export
 from rnnlogic.cli.models import load_model, preliminary_mark
@@ -20,12 +20,13 @@ from rnnlogic.cli.options import AsJson, Basis, IdsOption, RelationOption, RunFo
 from rnnlogic.cli.output import echo, print_json, print_note, print_table, terminal_width
 
 if TYPE_CHECKING:
-    from rnnlogic.base.types import Progress
+    from rnnlogic.base.types import Arrays, Progress
     from rnnlogic.explain.listing import RuleInfo
     from rnnlogic.model import RNNLogic
+    from rnnlogic.runs.folder import Run
 
 FIGURES = ["weight", "predictions", "support", "confidence", "pca_confidence", "head_coverage"]
-EXAMPLE = "rnnlogic rules runs/umls --relation treats --top 10"
+EXAMPLE = "rnnlogic rules runs/umls --relation treats --most 10"
 
 
 class RunFirst(TyperGroup):
@@ -50,7 +51,7 @@ app = typer.Typer(
 def rules() -> None:
     """Show the rules of a run, or export them.
 
-    rnnlogic rules RUN [--relation R] [--top N] [--sort use]
+    rnnlogic rules RUN [--relation R] [--most N] [--sort use]
 
     rnnlogic rules RUN export --format FORMAT -o FILE
 
@@ -58,13 +59,7 @@ def rules() -> None:
     """
 
 
-class SortChoice(StrEnum):
-    """What rules are sorted by."""
-
-    use = "use"
-    weight = "weight"
-    confidence = "confidence"
-    support = "support"
+Sort = Literal["use", "weight", "confidence", "support"]
 
 
 @dataclass(frozen=True)
@@ -72,8 +67,8 @@ class Narrowed:
     """Which rules are shown."""
 
     relation: RelationOption = None
-    top: Annotated[int, typer.Option("--top", help="Rules shown of each relation.", min=1)] = 10
-    sort: Annotated[SortChoice, typer.Option("--sort", help="Which rules come first.")] = SortChoice.use
+    most: Annotated[int, typer.Option("--most", help="Rules shown of each relation.", min=1)] = 10
+    sort: Annotated[Sort, typer.Option("--sort", help="Which rules come first.")] = "use"
     min_confidence: Annotated[
         float, typer.Option("--min-confidence", help="Only rules of at least this confidence.", min=0, max=1)
     ] = 0.0
@@ -115,19 +110,18 @@ def show(
     the X that have a fact of the head. Head coverage: support / facts of the head. For rules that join very
     many pairs they come from a sample and are marked "about"; --statistics counts them all.
     """
-    from rnnlogic.explain.listing import CONSIDERED, Choice
-    from rnnlogic.explain.rule_text import rule_lines, same_rules
+    from rnnlogic.explain.listing import CONSIDERED, Choice, rule_lines, same_rules
 
     if frontier is not None:
         _plot_frontier(run, frontier, as_json)
         return
     model = load_model(run, Basis(ids=ids))
     limits = narrowed.min_confidence, narrowed.min_support, narrowed.max_length
-    top, relation = None if narrowed.everything else narrowed.top, narrowed.relation
-    choice = Choice(top, narrowed.sort.value, *limits, use=True)
+    most, relation = None if narrowed.everything else narrowed.most, narrowed.relation
+    choice = Choice(most, narrowed.sort, *limits, use=True)
     with StageProgress() as progress:
         found = model.rules(relation, **asdict(choice), progress=Later(progress))
-        same = same_rules(found, model.dataset.graph("train"), model.dataset.vocab)
+        same = same_rules(found, model.dataset.graph("train"))
     if not choice.considers_all(_number(model, relation)):
         print_note(f"only the {CONSIDERED} most promising rules of each relation were looked at")
     if statistics:
@@ -145,7 +139,7 @@ def show(
 
 def _style(line: str) -> dict[str, Any]:
     """Relations in bold, what speaks against in red."""
-    from rnnlogic.explain.rule_text import AGAINST
+    from rnnlogic.explain.listing import AGAINST
 
     if line and not line.startswith(" ") and line.endswith(("rule", "rules")):
         return {"bold": True}
@@ -175,7 +169,6 @@ def _number(model: RNNLogic, relation: str | None) -> int:
 
 
 def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
-    from rnnlogic.cli.frontier import plot_frontier
     from rnnlogic.runs.folder import Run
 
     points = plot_frontier(Run.open(run), output)
@@ -186,14 +179,13 @@ def _plot_frontier(run: Path, output: Path, as_json: bool) -> None:
 
 
 def _print_statistics(model: RNNLogic, found: Sequence[RuleInfo], as_json: bool) -> None:
-    from rnnlogic.rules.parse import parse_rule
     from rnnlogic.rules.rule import format_rule
     from rnnlogic.rules.ruleset import RuleSet
     from rnnlogic.rules.table import WEIGHT, RuleTable
-    from rnnlogic.statistics.amie import with_statistics
+    from rnnlogic.statistics.pairs import with_statistics
 
     dataset = model.dataset
-    chosen = RuleSet.from_rules(parse_rule(rule.text, dataset.vocab) for rule in found)
+    chosen = RuleSet.from_rules(rule.rule for rule in found)
     table = RuleTable(chosen, {WEIGHT: [rule.weight for rule in found]})
     with StageProgress() as progress:
         tick = partial(progress, "statistics")
@@ -220,3 +212,46 @@ app.command("export", epilog="Example: rnnlogic rules runs/umls export --format 
 app.command("convert", epilog="Example: rnnlogic rules convert rules.tsv --to text -o rules.txt --data umls")(
     export.convert
 )
+
+
+KINDS = (".png", ".svg", ".pdf")
+
+
+def plot_frontier(run: Run, output: Path) -> int:
+    """Draw the frontier of a run; gives its number of points."""
+    if output.suffix.lower() not in KINDS:
+        raise RNNLogicError(f"{output}: --frontier writes {', '.join(KINDS)} files")
+    arrays = run.frontier()
+    if arrays is None:
+        raise RNNLogicError(
+            f"{run.folder}: this run has no frontier; `rnnlogic fit` leaves one when it makes a compact model"
+        )
+    try:
+        import matplotlib
+    except ImportError:
+        raise RNNLogicError("--frontier needs matplotlib: pip install '.[plots]' in the clone") from None
+    matplotlib.use("Agg")
+    try:
+        _draw(arrays, output)
+    except OSError as error:
+        raise RNNLogicError(f"{output}: cannot be written ({error.strerror})") from None
+    return len(arrays["rules"])
+
+
+def _draw(arrays: Arrays, output: Path) -> None:
+    import matplotlib.pyplot as plt
+
+    rules, mrr, error, chosen = arrays["rules"], arrays["mrr"], arrays["error"], int(arrays["chosen"])
+    figure, panel = plt.subplots(figsize=(6.4, 4.0))
+    panel.plot(rules, mrr, marker=".", label="compact models")
+    panel.fill_between(rules, mrr - error, mrr + error, alpha=0.2, label="standard error of the loss")
+    full = float(mrr[0] + arrays["drop"][0])
+    panel.axhline(full, linestyle="--", color="grey", label=f"full model, MRR {full:.3f}")
+    kept = f"kept: {int(rules[chosen]):,} rules, MRR {mrr[chosen]:.3f}"
+    panel.plot(rules[chosen], mrr[chosen], "o", color="black", label=kept)
+    panel.set(xscale="log", xlabel="rules", ylabel="validation MRR")
+    panel.grid(alpha=0.3)
+    panel.legend(loc="lower right")
+    figure.tight_layout()
+    figure.savefig(output, dpi=120)
+    plt.close(figure)

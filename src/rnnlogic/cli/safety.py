@@ -15,8 +15,9 @@ from typer import Exit
 from typer.core import TyperGroup
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.cli.output import echo
+from rnnlogic.cli.output import echo, print_note
 
+RENAMED = {"--top": "--most", "--max": "--most", "--evidence": "--facts"}  # understood until the next version
 SIGNALS = ("SIGTERM", "SIGHUP")
 LARGEST = 1 << 53
 
@@ -117,7 +118,7 @@ def _fail(problem: str) -> NoReturn:
 
 def _guard(command: Any) -> None:
     """Check the values of a command, and of the commands inside it, before it runs."""
-    run = command.invoke
+    run, parse = command.invoke, command.parse_args
 
     def invoke(context: Any) -> Any:
         for name, value in context.params.items():
@@ -128,9 +129,23 @@ def _guard(command: Any) -> None:
             echo("stopped", err=True)
             raise Exit(exit_code(stop)) from None
 
-    command.invoke = invoke
+    def parse_args(context: Any, args: list[str]) -> Any:
+        known = {name for one in command.params for name in one.opts}
+        return parse(context, [_by_new_name(one, known) for one in args])
+
+    command.invoke, command.parse_args = invoke, parse_args
     for inner in getattr(command, "commands", {}).values():
         _guard(inner)
+
+
+def _by_new_name(argument: str, known: set[str]) -> str:
+    """An argument, with the new name of an option that a command knew by another one."""
+    name, equals, value = argument.partition("=")
+    new = RENAMED.get(name)
+    if new is None or new not in known:
+        return argument
+    print_note(f"{name} is now {new}")
+    return f"{new}{equals}{value}"
 
 
 def _require_number(name: str, value: object) -> None:

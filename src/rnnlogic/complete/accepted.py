@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.review.decision import Decision
 from rnnlogic.review.log import Decisions
 from rnnlogic.rules.programs.cypher import cypher_name, cypher_string

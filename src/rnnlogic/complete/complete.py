@@ -15,7 +15,7 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Progress
 from rnnlogic.calibrate.level import Level, asked_direction
-from rnnlogic.calibrate.standing import (
+from rnnlogic.calibrate.proposals import (
     FEATURES,
     Standing,
     new_answers,
@@ -24,13 +24,13 @@ from rnnlogic.calibrate.standing import (
     together,
     turned,
 )
-from rnnlogic.calibrate.standing import chosen as chosen_of
+from rnnlogic.calibrate.proposals import chosen as chosen_of
 from rnnlogic.complete.possible import PossibleFacts
 from rnnlogic.complete.reason import Found, Reasons
 from rnnlogic.constraints.constraints import Codes
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.explain import facts_of, named_facts
+from rnnlogic.explain.question import facts_of, named_facts
 from rnnlogic.explain.records import Records
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.predictors.base import AnswerScorer

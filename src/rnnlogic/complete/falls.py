@@ -13,8 +13,8 @@ from rnnlogic.complete.complete import NewFact
 from rnnlogic.complete.reason import Reasons
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
+from rnnlogic.explain.question import named_facts
 from rnnlogic.explain.records import Records
-from rnnlogic.explain.walks import named_facts
 from rnnlogic.predictors.base import AnswerScorer
 from rnnlogic.rules.rule import format_rule
 

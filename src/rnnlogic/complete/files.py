@@ -10,8 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.base.text import cell, valid_json
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.rules.programs.sparql import iri

@@ -12,13 +12,11 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.calibrate.level import asked_direction
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.chosen import TRIED
-from rnnlogic.explain.explain import first_reason
-from rnnlogic.explain.ideas import Question
+from rnnlogic.explain.question import Question, comes_back
+from rnnlogic.explain.reasons import TRIED, first_reason
 from rnnlogic.explain.records import Records
-from rnnlogic.explain.walks import comes_back
 from rnnlogic.features.base import Query
-from rnnlogic.features.chains.paths import Fact, Path, paths
+from rnnlogic.features.chains.paths import Fact, Path, first_paths
 from rnnlogic.features.sources import terms_of
 from rnnlogic.predictors.base import AnswerScorer, Contributions
 from rnnlogic.rules.rule import CLOSE, Chain, ReadingOrder, Rule, mirrored, reading_order
@@ -88,7 +86,7 @@ class Reasons:
                     return rule, path
                 rule = mirrored(rule, number)
                 if path is not None and not isinstance(rule, Chain):
-                    return rule, paths(graph, fact[0], rule, fact[2], 1, fact).paths[0]
+                    return rule, first_paths(graph, fact[0], rule, fact[2], 1, fact)[0]
                 return rule, None if path is None else _reversed(path, number)
         return None, None
 
@@ -120,7 +118,7 @@ class Reasons:
         return np.asarray(parts.rule[is_rule], np.int64)
 
     def _pick(self, parts: Contributions, question: Question) -> tuple[Rule, Path] | None:
-        """As `explain.chosen` picks: the shortest of the rules whose confidence is close to the best."""
+        """As `explain.reasons` picks: the shortest of the rules whose confidence is close to the best."""
         values = dict(zip(parts.rule.tolist(), parts.values.tolist(), strict=True))
         places = self._counted(parts).tolist()
         known = dict(zip(places, self._about(places), strict=True))
@@ -163,7 +161,7 @@ class Reasons:
             found = simple_path(self._graph, head, rule.body, tail)
             if found is not None:
                 return Path(found, rule.body)
-        every = paths(self._graph, head, rule, tail, 1).paths
+        every = first_paths(self._graph, head, rule, tail, 1)
         return next((path for path in every if comes_back(path) is None), None)
 
 

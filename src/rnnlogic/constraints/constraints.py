@@ -119,6 +119,27 @@ class Constraints:
                 return told
         return ""
 
+    def doubt(self, head: int, relation: int, tail: int) -> str:
+        """What a fact would be an exception to, as a sentence with its record: X has an answer already.
+
+        Empty if there is nothing. Other constraints with exceptions are rules, which have weights.
+        """
+        size = self.graph.num_relations
+        for one in self.every:
+            if one.kind == "functional" and not one.is_hard and one.relation % size == relation % size:
+                own, answer = (head, tail) if one.relation == relation else (tail, head)
+                answers = self.graph.neighbours(own, one.relation)
+                others = answers[answers != answer]
+                if len(others) >= one.most:
+                    return f"{self._already(own, one.relation, others)}; {one.kept(self.vocab)}"
+        return ""
+
+    def _already(self, head: int, relation: int, answers: NDArray[np.integer]) -> str:
+        label = self.vocab.entity_label
+        shown = ", ".join(label(int(answer)) for answer in answers[:NAMED])
+        more = ", ..." if len(answers) > NAMED else ""
+        return f"{label(head)} already has {self.vocab.relation_label(relation)}: {shown}{more}"
+
     @cached_property
     def _hard(self) -> tuple[Constraint, ...]:
         """Those that rule answers out, in the order in which people want to be told."""
@@ -225,11 +246,7 @@ class Constraints:
         if one.kind == "functional":
             own = head if one.relation == relation else tail
             answers = graph.neighbours(own, one.relation)
-            if len(answers) < one.most:
-                return ""
-            shown = ", ".join(vocab.entity_label(int(answer)) for answer in answers[:NAMED])
-            more = ", ..." if len(answers) > NAMED else ""
-            return f"{vocab.entity_label(own)} already has {name(one.relation)}: {shown}{more}"
+            return "" if len(answers) < one.most else self._already(own, one.relation, answers)
         if one.kind == "irreflexive":
             return f"{name(relation)} never joins an entity to itself" if head == tail else ""
         if one.kind in ("asymmetric", "exclusive"):

@@ -8,7 +8,8 @@ independent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.special import pdtrc  # of a Poisson number, the chance to exceed a value
 
-from rnnlogic.constraints.belief import is_believed
+from rnnlogic.constraints.belief import SELDOM, is_believed, is_listed
 from rnnlogic.constraints.constraint import Constraint
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.types import EntityTypes
@@ -82,7 +83,7 @@ def _functional(graph: Graph, does: Does) -> Iterator[Constraint]:
         for most in dict.fromkeys((1, int(degrees.max()))):
             exceptions = int(np.count_nonzero(degrees > most))
             expected = float((heads * pdtrc(most, mean) / -np.expm1(-mean)).max())
-            if is_believed(exceptions, expected):
+            if is_listed(exceptions, expected):
                 yield Constraint("functional", relation, -1, most, len(degrees), exceptions, expected)
                 if not exceptions:
                     break
@@ -117,18 +118,26 @@ class Links(NamedTuple):
         return np.repeat(begin - np.cumsum(length) + length, length) + np.arange(length.sum())
 
 
-def _pairs(graph: Graph) -> Iterator[Constraint]:
-    """Irreflexive and asymmetric relations, and those that exclude each other."""
+class Shared(NamedTuple):
+    """Which pairs of a relation < R other relations have too, and how many would by chance."""
+
+    relation: int
+    facts: int
+    plain: int  # facts between different entities
+    expected_loops: float
+    shared: NDArray[np.int64]  # [2R] pairs of which the other one holds as well
+    chance: NDArray[np.float64]  # [2R]; 0 for the relation itself
+
+
+def shared_pairs(graph: Graph) -> Iterator[Shared]:
+    """Each relation with facts in turn. Chance: its facts fall at random on linked pairs of its own ends."""
     links, size = Links.of(graph), graph.num_relations
-    both = dict[tuple[int, int], tuple[int, float]]()  # of relations a < R and b < 2R, by the facts of a
-    plain = np.zeros(size, np.int64)  # facts between different entities
     marked, ends = np.zeros(len(links.begins), bool), np.zeros(graph.num_entities, bool)
     for relation in range(size):
         heads, tails = graph.edges(relation)
         if not len(heads):
             continue
-        loops = int(np.count_nonzero(heads == tails))
-        plain[relation] = len(heads) - loops
+        plain = int(np.count_nonzero(heads != tails))
         ends[tails] = True
         own = np.unique(heads)
         places = links.of_heads(own)
@@ -136,17 +145,27 @@ def _pairs(graph: Graph) -> Iterator[Constraint]:
         itself = int(np.count_nonzero(ends[own]))
         near = int(np.count_nonzero(links.begins[places])) + itself
         ends[tails] = False
-        expected = len(heads) * itself / near
-        if is_believed(loops, expected):
-            yield Constraint("irreflexive", relation, -1, 1, len(heads), loops, expected)
         pairs, others = links.pair[places], links.relation[places]
         marked[pairs[others == relation]] = True
         shared = np.bincount(others[marked[pairs]], minlength=2 * size)
-        chance = plain[relation] * np.bincount(others, minlength=2 * size) / near
+        chance = plain * np.bincount(others, minlength=2 * size) / near
         marked[pairs] = False
-        chance[relation] = 0  # it goes with itself
-        for other in np.flatnonzero(is_believed(shared, chance)).tolist():
-            both[relation, other] = int(shared[other]), float(chance[other])
+        chance[relation] = 0
+        yield Shared(relation, len(heads), plain, len(heads) * itself / near, shared, chance)
+
+
+def _pairs(graph: Graph) -> Iterator[Constraint]:
+    """Irreflexive and asymmetric relations, and those that exclude each other."""
+    size = graph.num_relations
+    both = dict[tuple[int, int], tuple[int, float]]()  # of relations a < R and b < 2R, by the facts of a
+    plain = np.zeros(size, np.int64)
+    for one in shared_pairs(graph):
+        relation, plain[one.relation] = one.relation, one.plain
+        loops = one.facts - one.plain
+        if is_listed(loops, one.expected_loops):
+            yield Constraint("irreflexive", relation, -1, 1, one.facts, loops, one.expected_loops)
+        for other in np.flatnonzero(is_listed(one.shared, one.chance)).tolist():
+            both[relation, other] = int(one.shared[other]), float(one.chance[other])
     for (relation, other), (exceptions, expected) in both.items():
         base = other % size
         if base == relation:
@@ -158,6 +177,21 @@ def _pairs(graph: Graph) -> Iterator[Constraint]:
             cases = int(plain[relation] + plain[base]) - exceptions
             expected = min(expected, back[1])
             yield Constraint("exclusive", relation, other, 1, cases, exceptions, expected)
+
+
+@lru_cache(maxsize=1)  # weights are learned many times on one graph
+def seldom_together(graph: Graph) -> Mapping[tuple[int, int], float]:
+    """Relations in 0..2R-1 that seldom join the same entities, and which share of what chance would do so.
+
+    So a fact of the second speaks against one of the first, though there are exceptions.
+    """
+    found = dict[tuple[int, int], float]()
+    for one in shared_pairs(graph):
+        for other in np.flatnonzero(is_believed(one.shared, one.chance, SELDOM)).tolist():
+            share = float((one.shared[other] + 1) / (one.chance[other] + 1))
+            found[one.relation, other] = share
+            found[graph.inverse(one.relation), graph.inverse(other)] = share
+    return found
 
 
 def _roles(does: Does) -> Iterator[Constraint]:

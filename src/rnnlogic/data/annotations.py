@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.data.cleaning import fact_keys
-from rnnlogic.data.graph import Triples
+from rnnlogic.data.graph import Triples, fact_keys
 from rnnlogic.data.raw import SOURCE_MARKS, Weights
 from rnnlogic.data.vocab import Vocab
 

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.errors import DataError
+from rnnlogic.base.errors import MENTIONED, DataError
 from rnnlogic.data.options import ReadOptions
 from rnnlogic.data.raw import RawFacts, shortened
 
@@ -25,7 +25,6 @@ Kind = Literal["number", "date", "time"]  # a date is days, a time seconds since
 Values = NDArray[np.float64]  # [attributes, entities], nan where an entity has none
 CATEGORIES = 20  # as many values as mining has cuts: each can be named by a rule of its own
 NEARLY = 0.95  # of the tails of a relation: a few typing errors make no other kind of relation
-SHOWN = 3
 EPOCH, EPOCH_TIME = date(1970, 1, 1), datetime(1970, 1, 1, tzinfo=UTC)
 LARGEST_WHOLE = 1e15  # up to here a float shows all digits of a whole number
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -133,7 +132,7 @@ def attributes_of(raw: RawFacts, options: ReadOptions, is_named: bool) -> Found 
             masks[split][number] = value is None and name in raw.typed  # RDF says which tails are values
     raw.keep(masks)
     if not sum(map(len, raw.splits.values())):
-        some = ", ".join(shortened(name) for name in sorted(wanted)[:SHOWN])
+        some = ", ".join(shortened(name) for name in sorted(wanted)[:MENTIONED])
         raise DataError(
             f"no facts are left: all tails are numbers or dates ({some}), which are conditions of rules and "
             "no answers; add facts between entities, or read these as entities: --numeric off",
@@ -254,8 +253,10 @@ def _notes(found: Found, strange: Mapping[str, Sequence[str]], is_told: bool) ->
         if values > entities:
             yield f"{name}: {values - entities:,} more value(s) than entities; the first of each counts"
         if one.name in strange:
-            some = ", ".join(repr(shortened(text)) for text in strange[one.name][:SHOWN])
+            some = ", ".join(repr(shortened(text)) for text in strange[one.name][:MENTIONED])
             yield f"{name}: {len(strange[one.name]):,} value(s) skipped that are no number or date: {some}"
-    some = ", ".join(told[:SHOWN]) + (f" and {len(told) - SHOWN:,} more" if len(told) > SHOWN else "")
+    some = ", ".join(told[:MENTIONED]) + (
+        f" and {len(told) - MENTIONED:,} more" if len(told) > MENTIONED else ""
+    )
     remedy = "" if is_told else "; to read them as entities: --numeric off (numeric='off' in Python)"
     yield f"attributes, for conditions of rules: {some}{remedy}"

@@ -15,7 +15,11 @@ from typing import Literal, NamedTuple
 from rnnlogic.base.errors import DataError
 from rnnlogic.base.text import whole_number
 from rnnlogic.data.options import ROLES, ReadOptions
-from rnnlogic.data.raw import Extra, Tally, shortened
+from rnnlogic.data.raw import (
+    Extra,
+    Tally,
+    shortened,
+)
 
 # Words for head and tail. The words of a pair belong together, so `object, type, source` is not a header.
 PAIRS = (
@@ -332,3 +336,36 @@ def _guessed(header: Sequence[str], words: list[str]) -> Columns | None:
             ends = words.index(head_word), words.index(tail_word)
             return Columns((ends[0], 3 - sum(ends), ends[1]), False)
     return None
+
+
+def table_layout(
+    header: Sequence[str], options: ReadOptions, tally: Tally, kind: str, *, named: bool = True
+) -> Layout:
+    """Where a table with column names holds its columns; not `named`: its names mean nothing."""
+    extras = extras_of(header, options)
+    known = known_columns(header) if named and options.columns is None else None
+    if options.columns is not None:
+        tally.read_by("given")
+        places = chosen_places(header, options.columns)
+    elif known is not None:
+        tally.read_by("named")
+        if not known.certain:
+            tally.doubt(f"we do not know all of the column names {listed(header)}")
+        places = known.places
+    else:
+        tally.read_by("assumed")
+        places = _rest(header, extras, kind)
+    if options.columns is not None or known is not None or extras:
+        note_columns(header, places, tally, extras)
+    return Layout(places, len(header), True, extras)
+
+
+def _rest(header: Sequence[str], extras: Sequence[Extra], kind: str) -> tuple[int, int, int]:
+    """The only three columns beside those of weights and sources."""
+    rest = [i for i in range(len(header)) if i not in {extra.column for extra in extras}]
+    if len(rest) != 3:
+        raise DataError(
+            f"a {kind} needs three columns, or columns named head/relation/tail, subject/predicate/object, "
+            f"source/type/target or the like; found {listed(header) or 'none'}. Choose three with columns="
+        )
+    return rest[0], rest[1], rest[2]

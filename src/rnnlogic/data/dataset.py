@@ -2,38 +2,87 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.errors import DataError, UnknownNameError
+from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError
 from rnnlogic.base.types import PathKind
 from rnnlogic.data.annotations import Annotations
 from rnnlogic.data.attributes import Values, attributes_of
 from rnnlogic.data.cleaning import (
     CleaningReport,
     Inverses,
+    Ratios,
+    check_ratios,
+    default_ratios,
     drop_duplicates,
     drop_repeats,
+    filtered,
     fold_inverses,
+    split_facts,
     unseen_in_train,
+    unused,
 )
 from rnnlogic.data.doubts import doubts_of
-from rnnlogic.data.filters import filtered, unused
+from rnnlogic.data.files import read_file, read_folder
 from rnnlogic.data.graph import Graph, Triples
-from rnnlogic.data.labels import Labels, add_labels
-from rnnlogic.data.named import is_name
+from rnnlogic.data.labels import Labels, Templates, add_labels, templated
+from rnnlogic.data.named import KNOWN, is_name, local_names, read_named
+from rnnlogic.data.networks import is_network, read_networkx
 from rnnlogic.data.options import NO_OPTIONS, Reading, ReadOptions, read_options
+from rnnlogic.data.places import STANDARD_INPUT, StandardInput, stem_of, suffix_of
 from rnnlogic.data.raw import UNSPLIT, Names, RawFacts
-from rnnlogic.data.rdf import prefixed
-from rnnlogic.data.sources import read_source
-from rnnlogic.data.split import Ratios, check_ratios, default_ratios, split_facts
-from rnnlogic.data.templates import Templates, templated
+from rnnlogic.data.rdf import is_endpoint, prefixed, read_endpoint
+from rnnlogic.data.tables import DATABASE_SUFFIXES, is_connection, read_connection, read_database, read_object
 from rnnlogic.data.vocab import Vocab
+
+LONGEST_NAME = 255  # bytes of a file's name, on every usual disk
+
+
+def read_source(x: Any, options: ReadOptions, *, keep_split: bool = True) -> tuple[str, RawFacts]:
+    """The facts of anything that `load_dataset` takes, with a name for them."""
+    if is_connection(x):
+        return "facts", read_connection(x, options)
+    if isinstance(x, str) and is_endpoint(x):
+        return "facts", read_endpoint(x, options)
+    path = Path(x) if isinstance(x, str | os.PathLike) else None
+    if isinstance(x, str) and len(os.fsencode(Path(x).name)) > LONGEST_NAME:
+        raise _not_found(x[:60] + "...")  # the system would not even look
+    if path is not None and suffix_of(path) in DATABASE_SUFFIXES and path.exists():
+        return stem_of(path), read_database(path, options)
+    if options.query is not None:
+        raise DataError(
+            "a query needs a database file, a database connection or the address of a SPARQL endpoint"
+        )
+    if isinstance(x, str) and is_name(x):
+        return x, read_named(x, options, keep_split=keep_split)
+    if path is None:
+        return "facts", (read_networkx if is_network(x) else read_object)(x, options)
+    if str(x) == STANDARD_INPUT:
+        return "facts", read_file(StandardInput.read(), options)
+    if path.is_dir():
+        return path.resolve().name, read_folder(path, options)
+    if path.is_file():
+        return stem_of(path), read_file(path, options)
+    if str(x).lower() in KNOWN:
+        return read_source(str(x).lower(), options, keep_split=keep_split)
+    raise _not_found(x)
+
+
+def _not_found(x: str | os.PathLike[str]) -> RNNLogicError:
+    if not isinstance(x, str) or Path(x).name != x or suffix_of(Path(x)):
+        return DataError("no such file or folder", Path(x))
+    names = [*KNOWN, *(name for name in local_names() if name not in KNOWN)]
+    problem = UnknownNameError("dataset", x, names)
+    return DataError(f"{problem} (known: {', '.join(names)}; no file or folder has that name either)")
+
 
 Evidence = Literal["train", "train+valid", "all"]
 EVIDENCE_SPLITS: dict[str, tuple[str, ...]] = {
@@ -103,11 +152,11 @@ class Dataset:
         """The weight of a fact (head, relation, tail) of ids, inverse or not; 1 if it has none."""
         if self.annotations is None:
             return 1.0
-        return float(self.annotations.weights_of(np.array([self._forward(fact)], np.int32))[0])
+        return float(self.annotations.weights_of(np.array([self.vocab.as_fact(*fact)], np.int32))[0])
 
     def sources_of(self, fact: Sequence[int]) -> tuple[str, ...]:
         """The names of the sources of a fact of ids, inverse or not; empty if it has none."""
-        return () if self.annotations is None else self.annotations.sources_of(self._forward(fact))
+        return () if self.annotations is None else self.annotations.sources_of(self.vocab.as_fact(*fact))
 
     def facts_from(self, source: str) -> list[tuple[str, str, str]]:
         """The facts by name that no other source has, those of valid and test included."""
@@ -126,11 +175,6 @@ class Dataset:
         if self.annotations is None or self.annotations.weights is None:
             return None
         return self.annotations.weights_of(self.facts(split))
-
-    def _forward(self, fact: Sequence[int]) -> tuple[int, int, int]:
-        head, relation, tail = (int(part) for part in fact)
-        count = self.vocab.num_relations
-        return (tail, relation - count, head) if relation >= count else (head, relation, tail)
 
     def without_training_facts(self) -> list[str]:
         """Relations of which nothing can be learned, by name."""

@@ -8,21 +8,23 @@ doubted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rnnlogic.base.errors import MENTIONED
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.raw import RawFacts, shortened
-from rnnlogic.data.spelling import look_alikes
+from rnnlogic.data.vocab import folded
 
-SAMPLES = 3
 LEAST_FACTS = 5  # fewer facts can have any shape
 LEAST_FOR_HEADER = {"assumed": 5, "numbered": 3}
 LEAST_FOR_LONELY = 20  # in fewer facts a relation with a single one is no surprise
-MANY_RELATIONS = 20
+# Entities read as relations show in their number; Nations has 55 for 14 entities, with 29 facts for each
+MANY_RELATIONS = 20  # small graphs may have any shape
 FACTS_PER_RELATION = 10
 ENTITIES_PER_RELATION = 10
 ENTITIES_AMONG_RELATIONS = 4  # one in so many relations may also be an entity, as in an ontology
@@ -105,9 +107,9 @@ def _similar_names(entities: Sequence[str], relations: Sequence[str]) -> Iterato
     for kind, names in (("relations", relations), ("entities", entities)):
         pairs = [f"{shortened(one)!r} and {shortened(other)!r}" for one, other in look_alikes(names)]
         if pairs:
-            more = f", ... ({len(pairs):,} pairs in all)" if len(pairs) > SAMPLES else ""
+            more = f", ... ({len(pairs):,} pairs in all)" if len(pairs) > MENTIONED else ""
             yield (
-                f"please check: the {kind} {', '.join(pairs[:SAMPLES])}{more} differ only by case, blanks, "
+                f"please check: the {kind} {', '.join(pairs[:MENTIONED])}{more} differ only by case, blanks, "
                 "accents or a plural; if they are one, give them one name in the data"
             )
 
@@ -127,7 +129,7 @@ def _lonely_relations(raw: RawFacts) -> Iterator[str]:
 
 
 def _samples(raw: RawFacts, facts: Triples) -> str:
-    rows = facts[:SAMPLES].tolist()
+    rows = facts[:MENTIONED].tolist()
     entities = _names_of(raw.entities, {i for head, _, tail in rows for i in (head, tail)})
     relations = _names_of(raw.relations, {relation for _, relation, _ in rows})
     return ", ".join(f"{entities[h]} -{relations[r]}-> {entities[t]}" for h, r, t in rows)
@@ -145,5 +147,34 @@ def _names_of(names: dict[str, int], wanted: set[int]) -> dict[int, str]:
 
 
 def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(shortened(name) for name in islice(names, SAMPLES))
-    return shown + (f", ... ({len(names):,} in all)" if len(names) > SAMPLES else "")
+    shown = ", ".join(shortened(name) for name in islice(names, MENTIONED))
+    return shown + (f", ... ({len(names):,} in all)" if len(names) > MENTIONED else "")
+
+
+MOST_COMPARED = 1_000_000  # names; folding them takes about two seconds
+LEAST_PLURAL = 4  # letters of a word whose -s may be a plural: `gas` and `bus` have three
+NO_PLURAL = ("ss", "us", "is")  # class, virus, basis
+_CODE = re.compile(r"\S*\d\S*")  # a name without blanks, with a digit: its case may mean something
+
+
+def look_alikes(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of names that may be one, in their order; of several alike, the first with each other."""
+    first: dict[str, str] = {}
+    pairs = []
+    for number, name in enumerate(names):
+        if number == MOST_COMPARED:
+            break
+        if _CODE.fullmatch(name):
+            continue
+        key = _singular(folded(name))
+        if first.setdefault(key, name) != name:
+            pairs.append((first[key], name))
+    return pairs
+
+
+def _singular(name: str) -> str:
+    """A name without the -s or -es of a plural at its end."""
+    last = re.split(r"\W", name)[-1]
+    if len(last) <= LEAST_PLURAL or not last.isalpha() or not last.endswith("s") or last.endswith(NO_PLURAL):
+        return name
+    return name[: -2 if last.endswith(("ches", "shes", "xes", "sses")) else -1]

@@ -10,18 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.cleaning import fact_keys, is_among
-from rnnlogic.data.excel import read_excel
-from rnnlogic.data.jsonlines import JSON_SUFFIXES, read_json_lines
+from rnnlogic.data.graph import fact_keys, is_among
 from rnnlogic.data.labels import read_labels, read_pairs
 from rnnlogic.data.neo4j import dump_file, read_dump
-from rnnlogic.data.options import NO_OPTIONS, ReadOptions
-from rnnlogic.data.places import Place, open_bytes, shown, stem_of, suffix_of, visible, zip_root
-from rnnlogic.data.queries import read_parquet
-from rnnlogic.data.raw import UNSPLIT, Names, RawFacts, shortened
-from rnnlogic.data.rdf import RDF_SUFFIXES, read_rdf
-from rnnlogic.data.readers import TEXT_SUFFIXES, read_text
-from rnnlogic.data.stores import (
+from rnnlogic.data.networks import (
     GRAPHML,
     JSON,
     RELATIONSHIPS,
@@ -30,6 +22,12 @@ from rnnlogic.data.stores import (
     read_relationships,
     store_in,
 )
+from rnnlogic.data.options import NO_OPTIONS, ReadOptions
+from rnnlogic.data.places import Place, open_bytes, shown, stem_of, suffix_of, visible, zip_root
+from rnnlogic.data.raw import UNSPLIT, Names, RawFacts, shortened
+from rnnlogic.data.rdf import RDF_SUFFIXES, read_rdf
+from rnnlogic.data.readers import JSON_SUFFIXES, TEXT_SUFFIXES, read_excel, read_json_lines, read_text
+from rnnlogic.data.tables import read_parquet
 
 Folder = Path | zipfile.Path
 SPLIT_FILES = {"train": ("train",), "valid": ("valid", "dev", "validation"), "test": ("test",)}
@@ -44,7 +42,7 @@ SUFFIXES = (*TEXT_SUFFIXES, *RDF_SUFFIXES, *JSON_SUFFIXES, PARQUET)  # of files 
 WHOLE = (GRAPHML, JSON, *EXCEL)  # of files that hold all facts
 NO_DATA = (".md", ".rst", ".py", ".pyc", ".log", ".pdf", ".bib", ".cff", ".yaml", ".yml")  # never facts
 PICKLES = (".pkl", ".pickle")
-LONGEST_ID = 12  # digits
+LONGEST_ID = 12  # digits: no memory holds more names
 LEAKING = 0.1  # share of test facts in facts.txt from which on it cannot be training data
 OTHER_FORMATS = {
     ".xls": "save the sheet as CSV",
@@ -56,7 +54,9 @@ OTHER_FORMATS = {
 
 
 def read_file(place: Place, options: ReadOptions = NO_OPTIONS) -> RawFacts:
-    """One file of facts, not yet split."""
+    """One file of facts, not yet split; or a zip archive."""
+    if isinstance(place, Path) and suffix_of(place) == ".zip":
+        return _read_zip(place, options)
     if options.columns is None and (dump := dump_file(place)) and dump.has_relationships:
         return read_dump([dump], str(place), options)
     raw = RawFacts(source=str(place))
@@ -80,7 +80,7 @@ def _is_json(place: Place) -> bool:
         return file.read(1) == b"{"
 
 
-def read_zip(path: Path, options: ReadOptions = NO_OPTIONS) -> RawFacts:
+def _read_zip(path: Path, options: ReadOptions = NO_OPTIONS) -> RawFacts:
     """A zip archive of a folder, or of a single file."""
     root = zip_root(path)
     known = (*SUFFIXES, *WHOLE)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_matrix
 
+from rnnlogic.base.errors import DataError
 from rnnlogic.base.types import PathKind
 
 Triples = NDArray[np.int32]  # shape [n, 3]: head, relation, tail; relation < R
@@ -173,7 +174,7 @@ class Graph:
         """All tails t with relation(head, t), ascending; a view."""
         a = self.arrays
         lo, hi = a.relation_rows[relation], a.relation_rows[relation + 1]
-        row = lo + np.searchsorted(a.row_head[lo:hi], head)
+        row = lo + a.row_head[lo:hi].searchsorted(head)
         if row == hi or a.row_head[row] != head:
             return a.tails[:0]
         return a.tails[a.row_edges[row] : a.row_edges[row + 1]]
@@ -185,8 +186,8 @@ class Graph:
         a = self.arrays
         low, high = a.relation_rows[relation], a.relation_rows[relation + 1]
         known = a.row_head[low:high]
-        rows = np.searchsorted(known, heads)
-        has_edges = np.searchsorted(known, heads, side="right") > rows
+        rows = known.searchsorted(heads)
+        has_edges = known.searchsorted(heads, side="right") > rows
         return a.row_edges[low + rows], a.row_edges[low + rows + has_edges]
 
     def spans(
@@ -327,3 +328,20 @@ def _direct_index(
     edges_up_to[1:] = np.bincount(slot, minlength=entries)
     np.cumsum(edges_up_to, out=edges_up_to)
     return np.ascontiguousarray(edges_up_to[:-1].reshape(2 * num_relations, num_entities + 1))
+
+
+def fact_keys(facts: Triples, num_entities: int, num_relations: int) -> NDArray[np.int64]:
+    """One integer per fact, in the order of (relation, head, tail)."""
+    if num_relations * num_entities**2 >= 1 << 63:
+        raise DataError(f"{num_entities:,} entities with {num_relations:,} relations exceed 64-bit fact keys")
+    head, relation, tail = (facts[:, i].astype(np.int64) for i in range(3))
+    return np.asarray((relation * num_entities + head) * num_entities + tail)
+
+
+def is_among(keys: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which keys [n] are among others; np.isin sorts both together, which takes many times as long."""
+    if not len(others) or not len(keys):
+        return np.zeros(len(keys), bool)
+    ascending = np.sort(others)
+    place = np.minimum(np.searchsorted(ascending, keys), len(ascending) - 1)
+    return np.asarray(ascending[place] == keys)

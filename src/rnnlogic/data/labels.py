@@ -1,23 +1,29 @@
-"""Labels: what people see instead of names, from `name<TAB>label` files or a mapping."""
+"""What people see instead of names: labels of entities and relations, and templates of relations.
+
+Labels come from `name<TAB>label` files or a mapping, templates from files with lines of
+`relation<TAB>X depends on Y<TAB>Y is needed by X`. X is the head and Y the tail in both texts; the second one
+says the same of Y and may be left out.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnlogic.base.errors import DataError
+from rnnlogic.base.errors import MENTIONED, DataError
 from rnnlogic.data.places import Place, shown, suffix_of
 from rnnlogic.data.raw import RawFacts, Tally, shortened
 from rnnlogic.data.readers import read_rows
 from rnnlogic.data.vocab import Vocab
 
 Labels = Mapping[str, str] | str | os.PathLike[str]
+LABELS = "labels are for names"
 EXPECTED = "name<TAB>label"
 HEADERS = {(name, "label") for name in ("name", "id", "entity", "relation")}
-EXAMPLES = 3
 
 
 class Relabelled(NamedTuple):
@@ -34,7 +40,7 @@ def add_labels(raw: RawFacts, labels: Labels) -> None:
     texts = _texts(labels)
     raw.entity_labels |= {name: label for name, label in texts.items() if name in raw.entities}
     raw.relation_labels |= {name: label for name, label in texts.items() if name in raw.relations}
-    if note := _unknown(texts, raw.entities, raw.relations):
+    if note := _unknown(texts, LABELS, raw.entities, raw.relations):
         raw.tally.note(note)
 
 
@@ -50,17 +56,17 @@ def relabelled(vocab: Vocab, labels: Labels | Vocab) -> Relabelled:
         entity_labels={**vocab.entity_labels, **of_entities},
         relation_labels={**vocab.relation_labels, **of_relations},
     )
-    note = _unknown(texts, entities, relations)
+    note = _unknown(texts, LABELS, entities, relations)
     return Relabelled(new, len(of_entities), len(of_relations), note)
 
 
-def _unknown(texts: Mapping[str, str], *known: Container[str]) -> str | None:
-    """A remark on labels for names that are not known, if there are any."""
+def _unknown(texts: Mapping[str, object], what: str, *known: Container[str]) -> str | None:
+    """A remark on texts for names that are not known, if there are any."""
     unknown = [name for name in texts if not any(name in names for names in known)]
     if not unknown:
         return None
-    some = ", ".join(map(shortened, unknown[:EXAMPLES])) + (", ..." if len(unknown) > EXAMPLES else "")
-    return f"{len(unknown):,} of {len(texts):,} labels are for names that the graph lacks: {some}"
+    some = ", ".join(map(shortened, unknown[:MENTIONED])) + (", ..." if len(unknown) > MENTIONED else "")
+    return f"{len(unknown):,} of {len(texts):,} {what} that the graph lacks: {some}"
 
 
 def read_labels(place: Place) -> dict[str, str]:
@@ -93,3 +99,56 @@ def _texts(labels: Labels) -> dict[str, str]:
     if not path.is_file():
         raise DataError(f"no such file; labels are lines of {EXPECTED}", path)
     return read_labels(path)
+
+
+Texts = str | Sequence[str]
+Templates = Mapping[str, Texts] | str | os.PathLike[str]
+EXPECTED_TEMPLATE = "relation<TAB>X depends on Y<TAB>Y is needed by X"
+TEMPLATE_HEADER = "relation"
+_SLOT = re.compile(r"\b[XY]\b")
+
+
+class Templated(NamedTuple):
+    """A vocabulary with templates, and what was found."""
+
+    vocab: Vocab
+    relations: int  # that have got one
+    note: str | None  # on templates for relations that the graph lacks
+
+
+def templated(vocab: Vocab, templates: Templates) -> Templated:
+    """The same names with templates, which go before those that it has."""
+    texts, known = dict(_template_texts(templates)), set(vocab.relations)
+    chosen = {name: pair for name, pair in texts.items() if name in known}
+    note = _unknown(texts, "templates are for relations", known)
+    return Templated(replace(vocab, templates={**vocab.templates, **chosen}), len(chosen), note)
+
+
+def _template_texts(templates: Templates) -> Iterator[tuple[str, tuple[str, str]]]:
+    if isinstance(templates, Mapping):
+        for name, texts in templates.items():
+            yield name, _checked([texts] if isinstance(texts, str) else list(texts), str(name), None, None)
+        return
+    path = Path(templates)
+    if not path.is_file():
+        raise DataError(f"no such file; templates are lines of {EXPECTED_TEMPLATE}", path)
+    seen: dict[str, int] = {}
+    for line, fields in read_rows(path, "\t", Tally()):
+        if fields[0].lower() == TEMPLATE_HEADER and not seen and not _SLOT.search("\t".join(fields[1:])):
+            continue
+        if fields[0] in seen:
+            raise DataError(f"{fields[0]!r} has a template in line {seen[fields[0]]} already", path, line)
+        seen[fields[0]] = line
+        yield fields[0], _checked(fields[1:], fields[0], path, line)
+
+
+def _checked(texts: list[str], name: str, path: Path | None, line: int | None) -> tuple[str, str]:
+    """The two texts, each with one X and one Y."""
+    said = [" ".join(text.split()) for text in texts]
+    if not 1 <= len(said) <= 2 or not said[0]:
+        raise DataError(f"expected {EXPECTED_TEMPLATE}, found {len(said)} text(s) for {name!r}", path, line)
+    for text in filter(None, said):
+        if sorted(_SLOT.findall(text)) != ["X", "Y"]:
+            problem = f"a template has one X (the head) and one Y (the tail), {text!r} has not"
+            raise DataError(f"{problem}; see {EXPECTED_TEMPLATE}", path, line)
+    return said[0], said[1] if len(said) == 2 else ""

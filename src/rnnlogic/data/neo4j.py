@@ -14,12 +14,11 @@ from functools import cached_property
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import extras_of, note_columns
 from rnnlogic.data.options import NO_OPTIONS, ReadOptions
-from rnnlogic.data.places import Place, open_bytes, shown, suffix_of
+from rnnlogic.data.places import BEGINNING, Place, failing, open_bytes, placed, shown, suffix_of
 from rnnlogic.data.raw import UNSPLIT, Block, RawFacts, RowShape, Tally, checked_blocks
 from rnnlogic.data.readers import read_header, read_rows
 
 MARKS = (b":START_ID", b":ID", b"_START")  # one of them is in the header of every dump
-HEADER_BYTES = 1 << 16
 LABEL_PROPERTIES = ("name", "title", "label")
 APOC = {"_id", "_start", "_end", "_type"}
 _FIELD = re.compile(r"[^:]*:(ID|START_ID|END_ID|TYPE)(?:\((.*)\))?", re.IGNORECASE)
@@ -72,7 +71,7 @@ def dump_file(place: Place) -> DumpFile | None:
         return None
     try:
         with open_bytes(place) as file:
-            first = file.readline(HEADER_BYTES).upper()
+            first = file.readline(BEGINNING).upper()
     except (OSError, EOFError):
         return None  # the reader proper says why
     if not any(mark in first for mark in MARKS):
@@ -99,22 +98,17 @@ def read_dump(files: Sequence[DumpFile], source: str, options: ReadOptions = NO_
 
 
 def _facts(file: DumpFile, tally: Tally, with_space: bool, options: ReadOptions) -> Iterator[Block]:
-    def fail(problem: str, line: int) -> DataError:
-        return DataError(problem, shown(file.place), line)
-
     if "TYPE" not in file.fields:
         raise DataError("no :TYPE column; add one that names the relation", shown(file.place), 1)
     places = [file.fields[key][0] for key in ("START_ID", "TYPE", "END_ID")]
     tally.header_lines += 1
-    try:
+    with placed(file.place, 1):
         extras = extras_of(file.header, options)
-    except DataError as problem:
-        raise fail(str(problem), 1) from None
     note_columns(file.header, places, tally, extras)
     count = 0
     beside = [extra.column for extra in extras]
     rows = _fact_rows(file, tally, with_space, beside, options)
-    for block in checked_blocks(rows, tally, fail, RowShape(extras)):
+    for block in checked_blocks(rows, tally, failing(file.place), RowShape(extras)):
         count += len(block.lines)
         yield block
     if not count and not tally.incomplete:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.data.encodings import parse_encoding
+from rnnlogic.data.places import parse_encoding
 
 OFF = "off"  # in place of relations whose tails are numbers: read them as entities
 ROLES = ("head", "relation", "tail")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
@@ -14,7 +15,7 @@ from rnnlogic.data.graph import Triples
 from rnnlogic.data.places import Place, shown
 
 UNSPLIT = "facts"
-ROWS_PER_BLOCK = 1 << 17
+ROWS_PER_BLOCK = 1 << 17  # enough for array operations to pay, and some megabytes of names
 LONGEST_NAME = 40  # in messages
 SHOWN_LACKS = 5  # rows with an empty cell that a message names
 SOURCE_MARKS = ("<SEP>", "|", ";")  # between several sources in one cell: LightRAG's, KGX's, Neo4j's
@@ -333,3 +334,66 @@ def _number(text: str) -> float:
         return float(text)
     except ValueError:
         return float("nan")
+
+
+def row_blocks(rows: Rows, tally: Tally, kind: str) -> Iterator[Block]:
+    """Blocks of rows of any values; an error names the kind of table and the row, from 0."""
+
+    def fail(problem: str, row: int) -> DataError:
+        return DataError(f"{kind}, row {row}: {problem}")
+
+    return checked_rows(enumerate(rows.rows), tally, fail, rows.extras)
+
+
+class _BadRowError(ValueError):
+    """What is wrong with a row; the caller knows which row it is."""
+
+
+def checked_rows(
+    rows: Iterable[tuple[int, Any]],
+    tally: Tally,
+    fail: Callable[[str, int], DataError],
+    extras: tuple[Extra, ...] = (),
+) -> Iterator[Block]:
+    """Blocks of numbered rows of any values."""
+    return checked_blocks(_text_rows(rows, tally, fail), tally, fail, RowShape(extras))
+
+
+def _text_rows(
+    rows: Iterable[tuple[int, Any]], tally: Tally, fail: Callable[[str, int], DataError]
+) -> Iterator[tuple[int, list[str]]]:
+    for number, values in rows:
+        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+            raise fail(f"{values!r} is not a triple (head, relation, tail)", number)
+        fields = list(values)
+        try:
+            texts = [value if isinstance(value, str) else _text(value, tally) for value in fields[:3]]
+            yield number, texts + [_cell(value) for value in fields[3:]]
+        except _BadRowError as problem:
+            raise fail(str(problem), number) from None
+
+
+def _cell(value: Any) -> str:
+    """A weight or sources as text; a list of sources becomes one cell."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
+        return SOURCE_MARKS[0].join(str(part) for part in value)
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value stands for an empty cell: None, NaN, or what pandas has for them."""
+    return value is None or (isinstance(value, float) and math.isnan(value)) or str(value) in ("<NA>", "NaT")
+
+
+def _text(value: Any, tally: Tally) -> str:
+    """A value as a name, empty if it is missing; whole floats (2.0, as pandas writes 2) become integers."""
+    if is_missing(value):
+        return ""
+    if isinstance(value, dict | list | tuple | set):
+        raise _BadRowError(f"{shortened(str(value))} is not a name; give a text or a number")
+    if isinstance(value, float) and value.is_integer():
+        tally.note("whole numbers with a decimal point (2.0) are read as integers (2)")
+        return str(int(value))
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

@@ -13,38 +13,45 @@ import contextlib
 import csv
 import gzip
 import io
+import json
 import re
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.limits import beyond, limit
-from rnnlogic.data.columns import Layout, layout_of
-from rnnlogic.data.encodings import (
+from rnnlogic.data.columns import Layout, layout_of, table_layout
+from rnnlogic.data.options import NO_OPTIONS, SEPARATORS, ReadOptions
+from rnnlogic.data.places import (
+    BEGINNING,
     SAMPLE,
     UTF8_MARK,
     WINDOWS,
-    NotEncodedError,
-    as_utf8,
+    Place,
+    beyond,
+    failing,
     is_windows,
+    limit,
+    open_bytes,
+    open_counted,
+    packing_of,
+    placed,
     sample_of,
+    shown,
+    suffix_of,
+    watched,
     wide_encoding,
 )
-from rnnlogic.data.options import NO_OPTIONS, SEPARATORS, ReadOptions
-from rnnlogic.data.places import Place, open_bytes, open_counted, packing_of, shown, suffix_of
-from rnnlogic.data.raw import BLANKS, Block, RowShape, Tally, checked_blocks
-from rnnlogic.data.watch import watched
+from rnnlogic.data.raw import BLANKS, Block, RowShape, Tally, checked_blocks, checked_rows
 
 TEXT_SUFFIXES = (".txt", ".tsv", ".csv")
-CHUNK_BYTES = 1 << 23
+CHUNK_BYTES = 1 << 23  # read at a time: enough for array operations to pay
 SAMPLE_LINES = 20  # looked at to find the separator
-SAMPLE_BYTES = 1 << 16
 _QUOTED = re.compile(r'".*"', re.DOTALL)
 TAB, NEWLINE, SPACE = b"\t"[0], b"\n"[0], b" "[0]
 
@@ -68,10 +75,6 @@ class Table(NamedTuple):
     def shape(self) -> RowShape:
         """What its rows hold."""
         return RowShape(self.layout.extras, _separated(self.sep))
-
-    def fail(self, problem: str, line: int) -> DataError:
-        """An error with file and line."""
-        return DataError(problem, shown(self.place), line)
 
 
 def read_text(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
@@ -181,11 +184,14 @@ def _raw_chunks(place: Place, tally: Tally, options: ReadOptions) -> Iterator[by
             if encoding is not None:
                 tally.note(f"{place.name} is read as {encoding}")
         opened = open_counted(place)
-        plain = encoding in (None, "utf-8")
-        with opened.file if plain else as_utf8(opened.file, str(encoding)) as file:
-            yield from watched(_lines(file, place), opened, place.name, options.progress)
-    except NotEncodedError as problem:
-        raise DataError(f"{problem}; name its encoding: --encoding NAME", shown(place)) from None
+        text: BinaryIO | TextIO = opened.file
+        if encoding not in (None, "utf-8"):
+            text = io.TextIOWrapper(opened.file, encoding, newline="\n")
+        with text:
+            yield from watched(_lines(text, place), opened, place.name, options.progress)
+    except UnicodeError as problem:
+        said = f"not valid {encoding} ({getattr(problem, 'reason', problem)})"
+        raise DataError(f"{said}; name its encoding: --encoding NAME", shown(place)) from None
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile) as problem:
         kind = {".gz": "gzip", ".zst": "zst"}.get(packing_of(place.name), "zip")
         raise DataError(f"the {kind} file is damaged ({problem})", shown(place)) from None
@@ -193,14 +199,18 @@ def _raw_chunks(place: Place, tally: Tally, options: ReadOptions) -> Iterator[by
         raise DataError(f"cannot be read ({problem.strerror or problem})", shown(place)) from None
 
 
-def _lines(file: BinaryIO, place: Place) -> Iterator[bytes]:
-    """Pieces of whole lines."""
-    while data := file.read(CHUNK_BYTES):
-        longest = limit("line_bytes")
-        rest = file.readline(longest + 1)
+def _lines(file: BinaryIO | TextIO, place: Place) -> Iterator[bytes]:
+    """Pieces of whole lines, in UTF-8."""
+    longest = limit("line_bytes")
+    while data := _utf8(file.read(CHUNK_BYTES)):
+        rest = _utf8(file.readline(longest + 1))
         if len(rest) > longest:
             raise beyond("line_bytes", shown(place))
         yield data + rest
+
+
+def _utf8(data: bytes | str) -> bytes:
+    return data if isinstance(data, bytes) else data.encode()
 
 
 def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Table | None:
@@ -216,10 +226,8 @@ def _table(place: Place, first: Chunk, tally: Tally, options: ReadOptions) -> Ta
         tally.note("quotes around the fields are removed")
         line, row = _first_row(place, first, sep, quoted)
     may_have_header = suffix_of(place) in (".csv", ".tsv") or sep not in "\t "
-    try:
+    with placed(place, line):
         layout = layout_of(row, options, tally, may_have_header=may_have_header, separated=_separated(sep))
-    except DataError as problem:
-        raise DataError(str(problem), shown(place), line) from None
     return Table(place, sep, quoted, layout)
 
 
@@ -237,7 +245,7 @@ def _may_be_quoted(sep: str) -> bool:
 
 def _beginning(chunk: Chunk) -> Chunk:
     """The first lines of a chunk, enough to see how the file is laid out."""
-    end = chunk.data.find(b"\n", SAMPLE_BYTES) + 1
+    end = chunk.data.find(b"\n", BEGINNING) + 1
     return Chunk(chunk.data[:end], chunk.first_line) if chunk.data[:end].strip() else chunk
 
 
@@ -308,14 +316,14 @@ def _quoted_rows(place: Place, chunks: Iterable[Chunk], sep: str) -> Iterator[tu
 def _blocks(table: Table, chunks: Iterator[Chunk], tally: Tally) -> Iterator[Block]:
     if table.sep != "\t" or table.quoted:
         rows = _projected(_rows(table.place, chunks, table.sep, table.quoted), table)
-        yield from checked_blocks(rows, tally, table.fail, table.shape)
+        yield from checked_blocks(rows, tally, failing(table.place), table.shape)
         return
     for chunk in chunks:
         if _is_plain(chunk.data, table.layout.width):
             yield _plain_block(chunk, table)
         else:
             rows = _projected(_rows(table.place, [chunk], table.sep, False), table)
-            yield from checked_blocks(rows, tally, table.fail, table.shape)
+            yield from checked_blocks(rows, tally, failing(table.place), table.shape)
 
 
 def _plain_block(chunk: Chunk, table: Table) -> Block:
@@ -340,7 +348,7 @@ def _projected(rows: Iterator[tuple[int, list[str]]], table: Table) -> Iterator[
             problem = (
                 f"expected {width} {table.shape.separated}columns as in the first line, found {len(row)}"
             )
-            raise table.fail(problem, line)
+            raise DataError(problem, shown(table.place), line)
         else:
             yield line, row
 
@@ -357,3 +365,114 @@ def _is_plain(data: bytes, width: int) -> bool:
     starts = np.append(0, ends[:-1] + 1)
     padded = (text[starts] == SPACE) | (text[ends - 1] == SPACE)
     return not (padded | (starts == ends)).any()
+
+
+JSON_SUFFIXES = (".jsonl", ".ndjson")
+
+
+def read_json_lines(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
+    """All facts of a JSON Lines file; the keys of the first object decide which are used."""
+    values = _values(place, tally, options)
+    first = next(values, None)
+    if first is None:
+        return
+    line, value = first
+    with placed(place, line):
+        header = list(value) if isinstance(value, dict) else [str(i + 1) for i in range(len(value))]
+        layout = table_layout(header, options, tally, "JSON Lines file", named=isinstance(value, dict))
+    keys = [header[i] for i in layout.used]
+    rows = ((line, _picked(value, keys)) for line, value in chain([first], values))
+    yield from checked_rows(rows, tally, failing(place), layout.extras)
+
+
+def _values(place: Place, tally: Tally, options: ReadOptions) -> Iterator[tuple[int, Any]]:
+    for chunk in read_chunks(place, tally, options):
+        for line, text in enumerate(decode(chunk, place).removesuffix("\n").split("\n"), chunk.first_line):
+            if not text.strip():
+                tally.blank_lines += 1
+                continue
+            value = parsed_json(text, place, line)
+            if not isinstance(value, dict | list):
+                raise DataError("expected an object or an array of three on every line", shown(place), line)
+            yield line, value
+
+
+def parsed_json(text: str, place: Place, line: int | None = None) -> Any:
+    """The value of a JSON text; an error names the line, in the text unless it is given."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:  # ValueError: also numbers of 5,000 digits
+        said = getattr(problem, "msg", None) or str(problem).partition(":")[0]
+        line = line or getattr(problem, "lineno", None)
+        raise DataError(f"not valid JSON ({said})", shown(place), line) from None
+
+
+def _picked(value: dict[str, Any] | list[Any], keys: list[str]) -> list[Any]:
+    """The values of some keys; what is not there is an empty cell."""
+    if isinstance(value, list):
+        value = {str(i + 1): item for i, item in enumerate(value)}
+    return [value.get(key) for key in keys]
+
+
+def read_excel(place: Place, tally: Tally, options: ReadOptions) -> Iterator[Block]:
+    """The facts of the first sheet of a workbook; its first row that is not empty may be a header."""
+    rows = _sheet_rows(place, tally)
+    first = next((row for row in rows if any(row[1])), None)
+    if first is None:
+        return
+    line, header = first
+    with placed(place, line):
+        layout = layout_of(header, options, tally, may_have_header=True)
+    if layout.has_header:
+        tally.header_lines += 1
+
+    def picked() -> Iterator[tuple[int, list[str]]]:
+        if not layout.has_header:
+            yield line, [header[place] for place in layout.used]
+        for number, row in rows:
+            cells = row + [""] * (layout.width - len(row))
+            yield number, [cells[place] for place in layout.used]
+
+    yield from checked_blocks(picked(), tally, failing(place), RowShape(layout.extras))
+
+
+def _sheet_rows(place: Place, tally: Tally) -> Iterator[tuple[int, list[str]]]:
+    """Rows of the first sheet as texts, without empty columns at the end, with their numbers."""
+    openpyxl = _openpyxl(place)
+    with open_bytes(place) as file:
+        data = file.read()
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > max(limit("free_bytes"), limit("expansion") * len(data)):
+            raise beyond("expansion", shown(place))
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        if len(book.worksheets) > 1:
+            tally.note(f"only the first of {len(book.worksheets):,} sheets is read: {sheet.title!r}")
+        for number, values in enumerate(sheet.iter_rows(values_only=True), 1):
+            row = [_cell_text(value) for value in values]
+            while row and not row[-1]:
+                row.pop()
+            yield number, row
+    except DataError:
+        raise
+    except Exception as problem:  # openpyxl has no error of its own for a damaged file
+        said = str(problem).partition("\n")[0] or type(problem).__name__
+        raise DataError(f"not an Excel workbook ({said})", shown(place)) from None
+
+
+def _cell_text(value: Any) -> str:
+    if value is None:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+def _openpyxl(place: Place) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise DataError(
+            "this needs openpyxl: pip install openpyxl; or save the sheet as CSV", shown(place)
+        ) from None
+    return openpyxl

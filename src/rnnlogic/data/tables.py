@@ -1,10 +1,18 @@
-"""Facts already in memory: data frames, lists, arrays, and PyKEEN objects (known by their attributes)."""
+"""Facts in memory and in databases: frames, lists, arrays, PyKEEN objects, answers of queries, Parquet files.
+
+Objects are known by their attributes. A connection is known by its `execute`: Python's DB-API (sqlite3,
+duckdb, ...) and ladybug, an embedded Cypher engine. A path to a database file works too. The three columns of
+the answer of a query in SQL or Cypher are head, relation and tail. duckdb reads Parquet files.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,51 +20,44 @@ import numpy as np
 from rnnlogic.base.errors import DataError
 from rnnlogic.data.columns import (
     Layout,
+    _rest,
     chosen_places,
     extras_of,
-    known_columns,
     listed,
-    note_columns,
+    table_layout,
 )
-from rnnlogic.data.networks import is_network, network_rows, of_networkx
 from rnnlogic.data.options import NO_OPTIONS, ReadOptions
+from rnnlogic.data.places import Place, open_bytes, placed, shown, suffix_of
 from rnnlogic.data.raw import (
-    SOURCE_MARKS,
     UNSPLIT,
     Block,
-    Extra,
     RawFacts,
     Rows,
-    RowShape,
     Tally,
-    checked_blocks,
-    shortened,
+    row_blocks,
 )
 
 PYKEEN_SPLITS = {"train": "training", "valid": "validation", "test": "testing"}
 
 
 def read_object(data: Any, options: ReadOptions = NO_OPTIONS) -> RawFacts:
-    """Facts of a frame, array, iterable of triples, networkx graph, PyKEEN triples factory or dataset."""
+    """Facts of a frame, array, iterable of triples, PyKEEN triples factory or dataset."""
     if hasattr(data, "training") and hasattr(data, "testing"):
         return _read_pykeen_dataset(data)
     if hasattr(data, "mapped_triples"):
         raw = RawFacts("PyKEEN triples factory")
-        _add(raw, UNSPLIT, Rows(_factory_rows(data)), "triples factory")
-    elif is_network(data):
-        raw = RawFacts("networkx graph")
-        _add(raw, UNSPLIT, network_rows(of_networkx(data), raw, options), "networkx graph")
+        raw.add(UNSPLIT, row_blocks(Rows(_factory_rows(data)), raw.tally, "triples factory"))
     elif hasattr(data, "columns") and hasattr(data, "shape"):
         raw = RawFacts("data frame")
-        _add(raw, UNSPLIT, _frame_rows(data, raw.tally, options), "data frame")
+        raw.add(UNSPLIT, row_blocks(_frame_rows(data, raw.tally, options), raw.tally, "data frame"))
     elif hasattr(data, "__array__"):
         raw = RawFacts("array")
         raw.tally.read_by("numbered" if options.columns else "assumed")
-        _add(raw, UNSPLIT, _array_rows(np.asarray(data), options), "array")
+        raw.add(UNSPLIT, row_blocks(_array_rows(np.asarray(data), options), raw.tally, "array"))
     elif isinstance(data, Iterable):
         raw = RawFacts("list of facts")
         raw.tally.read_by("numbered" if options.columns else "assumed")
-        _add(raw, UNSPLIT, _reordered(data, options), "list of facts")
+        raw.add(UNSPLIT, row_blocks(_reordered(data, options), raw.tally, "list of facts"))
     else:
         raise DataError(
             f"cannot read facts from {type(data).__name__}; give a dataset name, a file or folder, a pandas "
@@ -64,100 +65,6 @@ def read_object(data: Any, options: ReadOptions = NO_OPTIONS) -> RawFacts:
             "connection with query="
         )
     return raw
-
-
-def table_layout(
-    header: Sequence[str], options: ReadOptions, tally: Tally, kind: str, *, named: bool = True
-) -> Layout:
-    """Where a table with column names holds its columns; not `named`: its names mean nothing."""
-    extras = extras_of(header, options)
-    known = known_columns(header) if named and options.columns is None else None
-    if options.columns is not None:
-        tally.read_by("given")
-        places = chosen_places(header, options.columns)
-    elif known is not None:
-        tally.read_by("named")
-        if not known.certain:
-            tally.doubt(f"we do not know all of the column names {listed(header)}")
-        places = known.places
-    else:
-        tally.read_by("assumed")
-        places = _rest(header, extras, kind)
-    if options.columns is not None or known is not None or extras:
-        note_columns(header, places, tally, extras)
-    return Layout(places, len(header), True, extras)
-
-
-def _rest(header: Sequence[str], extras: Sequence[Extra], kind: str) -> tuple[int, int, int]:
-    """The only three columns beside those of weights and sources."""
-    rest = [i for i in range(len(header)) if i not in {extra.column for extra in extras}]
-    if len(rest) != 3:
-        raise DataError(
-            f"a {kind} needs three columns, or columns named head/relation/tail, subject/predicate/object, "
-            f"source/type/target or the like; found {listed(header) or 'none'}. Choose three with columns="
-        )
-    return rest[0], rest[1], rest[2]
-
-
-class _BadRowError(ValueError):
-    """What is wrong with a row; the caller knows which row it is."""
-
-
-def checked_rows(
-    rows: Iterable[tuple[int, Any]],
-    tally: Tally,
-    fail: Callable[[str, int], DataError],
-    extras: tuple[Extra, ...] = (),
-) -> Iterator[Block]:
-    """Blocks of numbered rows of any values."""
-    return checked_blocks(_text_rows(rows, tally, fail), tally, fail, RowShape(extras))
-
-
-def _text_rows(
-    rows: Iterable[tuple[int, Any]], tally: Tally, fail: Callable[[str, int], DataError]
-) -> Iterator[tuple[int, list[str]]]:
-    for number, values in rows:
-        if isinstance(values, str | bytes) or not isinstance(values, Iterable):
-            raise fail(f"{values!r} is not a triple (head, relation, tail)", number)
-        fields = list(values)
-        try:
-            texts = [value if isinstance(value, str) else _text(value, tally) for value in fields[:3]]
-            yield number, texts + [_cell(value) for value in fields[3:]]
-        except _BadRowError as problem:
-            raise fail(str(problem), number) from None
-
-
-def _cell(value: Any) -> str:
-    """A weight or sources as text; a list of sources becomes one cell."""
-    if is_missing(value):
-        return ""
-    if isinstance(value, list | tuple | set | frozenset | np.ndarray):
-        return SOURCE_MARKS[0].join(str(part) for part in value)
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value stands for an empty cell: None, NaN, or what pandas has for them."""
-    return value is None or (isinstance(value, float) and math.isnan(value)) or str(value) in ("<NA>", "NaT")
-
-
-def _text(value: Any, tally: Tally) -> str:
-    """A value as a name, empty if it is missing; whole floats (2.0, as pandas writes 2) become integers."""
-    if is_missing(value):
-        return ""
-    if isinstance(value, dict | list | tuple | set):
-        raise _BadRowError(f"{shortened(str(value))} is not a name; give a text or a number")
-    if isinstance(value, float) and value.is_integer():
-        tally.note("whole numbers with a decimal point (2.0) are read as integers (2)")
-        return str(int(value))
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-
-
-def _add(raw: RawFacts, split: str, rows: Rows, kind: str) -> None:
-    def fail(problem: str, row: int) -> DataError:
-        return DataError(f"{kind}, row {row}: {problem}")
-
-    raw.add(split, checked_rows(enumerate(rows.rows), raw.tally, fail, rows.extras))
 
 
 def _array_rows(array: np.ndarray[Any, Any], options: ReadOptions) -> Rows:
@@ -249,5 +156,160 @@ def _read_pykeen_dataset(data: Any) -> RawFacts:
             raise DataError(
                 f"the PyKEEN dataset has no {attribute} facts; give its triples factory to have it split"
             )
-        _add(raw, split, Rows(_factory_rows(factory)), f"{attribute} factory")
+        raw.add(split, row_blocks(Rows(_factory_rows(factory)), raw.tally, f"{attribute} factory"))
     return raw
+
+
+CYPHER_SUFFIXES = (".lbug", ".ladybug", ".kuzu")
+DUCKDB_SUFFIXES = (".duckdb", ".ddb")
+SQLITE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
+DATABASE_SUFFIXES = (*CYPHER_SUFFIXES, *DUCKDB_SUFFIXES, *SQLITE_SUFFIXES)
+EXAMPLE_CYPHER = "MATCH (a)-[r]->(b) RETURN a.name, label(r), b.name"
+EXAMPLE_SQL = "SELECT head, relation, tail FROM facts"
+
+
+def is_connection(data: Any) -> bool:
+    """Whether queries can be run on this."""
+    return hasattr(data, "execute") and not isinstance(data, type)
+
+
+def read_connection(connection: Any, options: ReadOptions) -> RawFacts:
+    """Facts that a query on an open connection gives; an answer (a cursor with rows) needs no query."""
+    kind = f"{type(connection).__module__.partition('.')[0].lstrip('_')} query"
+    if not options.query and not getattr(connection, "description", None):
+        raise DataError(
+            f"a database connection needs query=, for example {EXAMPLE_SQL!r} or {EXAMPLE_CYPHER!r}"
+        )
+    raw = RawFacts(kind)
+    header, rows = _answer(connection, options.query) if options.query else _fetched(connection)
+    raw.add(UNSPLIT, _blocks(header, rows, raw.tally, options, kind))
+    return raw
+
+
+def read_database(path: Path, options: ReadOptions) -> RawFacts:
+    """Facts that a query on a database file gives; the file is opened for reading only."""
+    if not options.query:
+        example = EXAMPLE_CYPHER if suffix_of(path) in CYPHER_SUFFIXES else EXAMPLE_SQL
+        raise DataError(f'a database needs a query: --query "{example}" (query= in Python)', path)
+    with _opened(path) as connection:
+        raw = read_connection(connection, options)
+    raw.source = f"{path}, by query"
+    return raw
+
+
+def read_parquet(place: Place, tally: Tally, options: ReadOptions = NO_OPTIONS) -> Iterator[Block]:
+    """All facts of a Parquet file."""
+    with _parquet(place) as (header, rows):
+        yield from _blocks(header, rows, tally, options, "Parquet file")
+
+
+def parquet_rows(place: Place) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file by the names of its columns."""
+    with _parquet(place) as (header, rows):
+        for row in rows:
+            yield dict(zip(header, row, strict=True))
+
+
+@contextmanager
+def _parquet(place: Place) -> Iterator[tuple[list[str], Iterator[Any]]]:
+    """Column names and rows of a Parquet file; what is wrong inside `with` is an error of the file."""
+    duckdb = _module("duckdb", "parquet", place)
+    with _local_file(place) as file, duckdb.connect() as connection:
+        try:
+            with placed(place):
+                yield _fetched(connection.execute("SELECT * FROM read_parquet($1)", [str(file)]))
+        except duckdb.Error as problem:
+            raise DataError(f"not a Parquet file ({_first_line(problem)})", shown(place)) from None
+
+
+def _blocks(
+    header: list[str], rows: Iterable[Any], tally: Tally, options: ReadOptions, kind: str
+) -> Iterator[Block]:
+    layout = table_layout(header, options, tally, kind)
+    picked = ([row[place] for place in layout.used] for row in rows)
+    return row_blocks(Rows(picked, layout.extras), tally, kind)
+
+
+def _answer(connection: Any, query: str) -> tuple[list[str], Iterable[Any]]:
+    """Column names and rows; whatever the engine says about a bad query is the user's to read."""
+    try:
+        answer = connection.execute(query)
+        if isinstance(answer, list):  # ladybug: several statements
+            raise DataError("give one query, not several")
+        if hasattr(answer, "get_column_names"):  # ladybug
+            return answer.get_column_names(), _guarded(answer)
+        cursor = answer if getattr(answer, "description", None) else connection
+        if not getattr(cursor, "description", None):
+            raise DataError("the query gives no rows; it should return head, relation and tail")
+        return _fetched(cursor)
+    except DataError:
+        raise
+    except Exception as problem:  # every engine has errors of its own
+        raise DataError(f"the query failed: {_first_line(problem)}") from None
+
+
+def _fetched(cursor: Any) -> tuple[list[str], Iterator[Any]]:
+    """Column names and rows of an answer that is there already."""
+    return [column[0] for column in cursor.description], _guarded(_batches(cursor))
+
+
+def _guarded(rows: Iterable[Any]) -> Iterator[Any]:
+    """The rows; a damaged file may show only now."""
+    try:
+        yield from rows
+    except Exception as problem:  # every engine has errors of its own
+        raise DataError(f"the rows cannot be read ({_first_line(problem)})") from None
+
+
+def _batches(cursor: Any) -> Iterator[Any]:
+    while rows := cursor.fetchmany(10_000):
+        yield from rows
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    suffix = suffix_of(path)
+    try:
+        if suffix in CYPHER_SUFFIXES:
+            ladybug = _module("ladybug", "cypher", path)
+            connection = ladybug.Connection(ladybug.Database(str(path), read_only=True))
+        elif suffix in DUCKDB_SUFFIXES:
+            connection = _module("duckdb", "parquet", path).connect(str(path), read_only=True)
+        else:
+            import sqlite3
+
+            connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    except DataError:
+        raise
+    except Exception as problem:  # every engine has errors of its own
+        raise DataError(f"the database cannot be opened ({_first_line(problem)})", path) from None
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _local_file(place: Place) -> Iterator[Path]:
+    """A file that duckdb can open: a copy if the place is in an archive or its name holds a pattern."""
+    if isinstance(place, Path) and not set(str(place)) & set("*?[{") and place.suffix.lower() != ".gz":
+        yield place
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, "facts.parquet")
+        with open_bytes(place) as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        yield copy
+
+
+def _module(name: str, extra: str, place: Place) -> Any:
+    import importlib
+
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise DataError(f"this needs {name}: pip install '.[{extra}]' in the clone", shown(place)) from None
+
+
+def _first_line(problem: Exception) -> str:
+    return str(problem).strip().partition("\n")[0] or type(problem).__name__

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,8 +11,7 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from rnnlogic.base.errors import DataError, RNNLogicError, UnknownNameError, nearest_spellings
-from rnnlogic.data.spelling import folded
+from rnnlogic.base.errors import MENTIONED, DataError, RNNLogicError, UnknownNameError, nearest_spellings
 
 if TYPE_CHECKING:
     from rnnlogic.data.annotations import FactNotes
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from rnnlogic.data.types import EntityTypes
 
 INVERSE = "^-1"  # suffix that shows an inverse relation: `friend^-1`
-MENTIONED = 3  # names that an error lists
+LETTERS = str.maketrans({"ø": "o", "đ": "d", "ł": "l", "ı": "i", "æ": "ae", "œ": "oe", "þ": "th", "ð": "d"})
+_GAPS = re.compile(r"[\s_\-]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Vocab:
     relation_labels: Mapping[str, str] = field(default_factory=dict)
     shows_labels: bool = True  # False: people see the names, though questions may use labels
     types: EntityTypes | None = None  # what kind of thing each entity is, where that is to be shown
-    templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/templates
+    templates: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of relations; see data/labels
     notes: FactNotes | None = None  # what is shown beside facts, where anything is told about them
     attributes: tuple[Attribute, ...] = ()  # numbers and dates of entities
 
@@ -291,3 +293,12 @@ def _require_text(names: Iterable[str]) -> None:
         raise DataError(
             f"a name or label is no text: {part!r} ends in half a character; correct the data"
         ) from None
+
+
+def folded(name: str) -> str:
+    """A name without what people type differently: case, accents, kinds of gaps."""
+    text = name.casefold()
+    if not text.isascii():
+        parts = unicodedata.normalize("NFKD", text.translate(LETTERS))
+        text = "".join(c for c in parts if not unicodedata.combining(c))
+    return _GAPS.sub(" ", text).strip()

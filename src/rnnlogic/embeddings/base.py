@@ -1,9 +1,10 @@
-"""What every embedding offers: vectors that score answers, and come from and go to arrays."""
+"""What every embedding offers: vectors that score answers, and come from and go to arrays; several as one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -63,3 +64,25 @@ class Embedding(ABC):
     @abstractmethod
     def on_threads(self, threads: int | None) -> Self:
         """The same on another number of threads."""
+
+
+@dataclass(frozen=True, eq=False)
+class Together:
+    """Embeddings as one; predictors give each its own weight, by itself it is their sum."""
+
+    parts: tuple[Embedding, ...]
+
+    def score(
+        self, graph: Graph, heads: NDArray[np.int32], relations: NDArray[np.int32]
+    ) -> NDArray[np.float64]:
+        """Summed scores [B, E]."""
+        scores = np.zeros((len(heads), graph.num_entities))
+        for part in self.parts:
+            scores += part.score(graph, heads, relations)
+        return scores
+
+
+def joined(parts: Sequence[Embedding], threads: int | None = None) -> Embedding | Together:
+    """One embedding as it is, several together; each on this number of threads."""
+    ready = tuple(part.on_threads(threads) for part in parts)
+    return ready[0] if len(ready) == 1 else Together(ready)

@@ -108,9 +108,3 @@ def product(first: Floats, second: Floats) -> Floats:
     a, b = np.split(first, 2, axis=1)
     c, d = np.split(second, 2, axis=1)
     return np.concatenate([a * c - b * d, a * d + b * c], axis=1)
-
-
-def conjugated(vectors: Floats) -> Floats:
-    """The conjugates of complex vectors [n, 2D]."""
-    real, imaginary = np.split(vectors, 2, axis=1)
-    return np.concatenate([real, -imaginary], axis=1)

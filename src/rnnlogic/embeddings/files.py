@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays, write_arrays
-from rnnlogic.base.atomic import Content
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.sealed import (
+from rnnlogic.base.files import (
     MANIFEST,
+    Content,
     begin_manifest,
     digest,
     read_sealed,

@@ -24,7 +24,6 @@ FAR = np.float32(1e6)  # distance of an entity that is left out: no loss, no slo
 LOG2_E, LN_2 = np.float32(np.log2(np.e)), np.float32(np.log(2))
 MOMENTUM, SCALE_MEMORY, EPSILON = np.float32(0.9), np.float32(0.999), np.float32(1e-8)  # of Adam
 LOG_MOMENTUM, LOG_SCALE_MEMORY = np.log(0.9), np.log(0.999)
-ADAGRAD_EPSILON = np.float32(1e-10)
 
 
 class Table(NamedTuple):
@@ -39,35 +38,6 @@ class Table(NamedTuple):
     def of(values: Floats) -> Table:
         """Values of which no step was taken yet."""
         return Table(values, np.zeros_like(values), np.zeros_like(values), np.zeros(len(values), np.int32))
-
-
-@vectorised
-def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> None:
-    """Columns 0..n-1 become the rows [n] of a table [E, 2D]."""
-    whole = len(rows) - len(rows) % 4
-    for i in range(0, whole, 4):
-        row0, row1 = table[rows[i]], table[rows[i + 1]]
-        row2, row3 = table[rows[i + 2]], table[rows[i + 3]]
-        for d in range(table.shape[1]):
-            line = columns[d]
-            line[i], line[i + 1], line[i + 2], line[i + 3] = row0[d], row1[d], row2[d], row3[d]
-    for i in range(whole, len(rows)):
-        for d in range(table.shape[1]):
-            columns[d, i] = table[rows[i], d]
-
-
-@vectorised
-def columns_to_rows(columns: Columns, rows: Floats) -> None:
-    """Rows [n, 2D] become columns 0..n-1."""
-    whole = len(rows) - len(rows) % 4
-    for i in range(0, whole, 4):
-        row0, row1, row2, row3 = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
-        for d in range(rows.shape[1]):
-            line = columns[d]
-            row0[d], row1[d], row2[d], row3[d] = line[i], line[i + 1], line[i + 2], line[i + 3]
-    for i in range(whole, len(rows)):
-        for d in range(rows.shape[1]):
-            rows[i, d] = columns[d, i]
 
 
 @vectorised
@@ -304,12 +274,3 @@ def adam_rows(
             first[d] = MOMENTUM * first[d] + (ONE - MOMENTUM) * g
             second[d] = SCALE_MEMORY * second[d] + (ONE - SCALE_MEMORY) * g * g
             value[d] -= step * first[d] / (np.sqrt(second[d]) * scale + EPSILON)
-
-
-@vectorised
-def adagrad(values: Floats, square: Floats, gradient: Floats, rate: float) -> None:
-    """A step of Adagrad on values [n]; square [n] holds the sums of squared gradients."""
-    step = np.float32(rate)
-    for i in range(len(values)):
-        square[i] += gradient[i] * gradient[i]
-        values[i] -= step * gradient[i] / (np.sqrt(square[i]) + ADAGRAD_EPSILON)

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from rnnlogic.embeddings.kernels import (
-    ADAGRAD_EPSILON,
     EPSILON,
     FAR,
     MOMENTUM,
@@ -21,18 +20,6 @@ from rnnlogic.embeddings.kernels import (
 
 Complex = NDArray[np.complex128]
 softplus = partial(np.logaddexp, 0.0)
-
-
-def gather_columns(table: Floats, rows: NDArray[np.int32], columns: Columns) -> None:
-    """Columns 0..n-1 become the rows [n] of a table [E, 2D]."""
-    for i, row in enumerate(rows):
-        columns[:, i] = table[row]
-
-
-def columns_to_rows(columns: Columns, rows: Floats) -> None:
-    """Rows [n, 2D] become columns 0..n-1."""
-    for i in range(len(rows)):
-        rows[i] = columns[:, i]
 
 
 def turn_rows(
@@ -150,12 +137,6 @@ def adam_rows(
         unbiased = mean[row] / (1 - float(MOMENTUM) ** updates[row])
         scale = np.sqrt(square[row] / (1 - float(SCALE_MEMORY) ** updates[row]))
         values[row] -= rate * unbiased / (scale + EPSILON)
-
-
-def adagrad(values: Floats, square: Floats, gradient: Floats, rate: float) -> None:
-    """A step of Adagrad on values [n]; square [n] holds the sums of squared gradients."""
-    square += gradient**2
-    values -= rate * gradient / (np.sqrt(square) + ADAGRAD_EPSILON)
 
 
 def _complex(vector: Floats) -> Complex:

@@ -14,7 +14,7 @@ from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Progress, silent
 from rnnlogic.data.graph import Graph
 from rnnlogic.embeddings.base import Embedding, Floats
-from rnnlogic.embeddings.kernels import PADDING, add_distances, gather_columns
+from rnnlogic.embeddings.kernels import PADDING, add_distances
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Dataset
@@ -127,5 +127,5 @@ def _block_scores(asked: _Asked, first: int) -> Floats:
 def _columns(rows: Floats) -> Floats:
     """Vectors [n, 2D] as columns [2D, n + PADDING]; the padding is for the cache."""
     columns = np.empty((rows.shape[1], len(rows) + PADDING), np.float32)
-    gather_columns(rows, np.arange(len(rows), dtype=np.int32), columns)
+    columns[:, : len(rows)] = rows.T
     return columns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, overload
+from collections.abc import Mapping
+from typing import ClassVar, Literal, overload
 
 from pydantic import Field
 
@@ -15,22 +16,20 @@ __all__ = ["ComplExSettings", "RotatESettings", "TrainingSettings", "default_set
 class TrainingSettings(Settings):
     """What the training of every embedding has."""
 
+    gone: ClassVar[Mapping[str, str]] = {
+        "schedule": "the rate falls as a cosine to 0",
+        "patience": "the best evaluation counts",
+        "subsampling": "RotatE weighs facts as its authors do",
+        "start": "ComplEx starts from numbers close to 0",
+    }
+
     seed: int = Field(0, ge=0)
     dim: int = Field(200, ge=1, description="Complex dimensions D")
     batch_size: int = Field(1024, ge=1, description="Queries per step")
     epochs: float = Field(100.0, gt=0, description="Passes over all training queries")
-    learning_rate: float = Field(0.01, gt=0, description="Size of a step")
-    schedule: Literal["cosine", "step", "constant"] = Field(
-        "cosine",
-        description="The rate falls as a cosine to 0, to a tenth at half the steps (authors), or not at all",
-    )
+    learning_rate: float = Field(0.01, gt=0, description="Size of a step; it falls as a cosine to 0")
     evaluations: int = Field(
         10, ge=1, description="Evaluations of the validation set during training; more cost time"
-    )
-    patience: int | None = Field(
-        None,
-        ge=1,
-        description="Evaluations without a better validation MRR before stopping; default: never stop early",
     )
     valid_facts: int = Field(1000, ge=1, description="Validation facts in an evaluation, at most")
 
@@ -50,7 +49,6 @@ class ComplExSettings(TrainingSettings):
     relation_weight: float = Field(
         0.0, ge=0, description="Weight of the second task, to tell a fact's relation by its entities"
     )
-    start: float = Field(0.001, gt=0, description="Standard deviation of the first random numbers")
 
 
 class RotatESettings(TrainingSettings):
@@ -66,10 +64,6 @@ class RotatESettings(TrainingSettings):
     )
     negatives: int = Field(256, ge=1, description="Wrong answers per query, drawn without repeats; E at most")
     share: int = Field(128, ge=1, description="Queries that share the same negatives")
-    subsampling: bool = Field(
-        True,
-        description="Weigh a fact by 1 / sqrt(6 + facts of (h, r) + facts of (r, t)), as RotatE's authors do",
-    )
     learning_rate: float = Field(
         0.01, gt=0, description="Adam's step; entities: in units of (margin + 2) / dim, phases: of pi"
     )

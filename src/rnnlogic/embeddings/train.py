@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.arrays import Declaration
+from rnnlogic.base.arrays import Declaration, Declared, Size
 from rnnlogic.base.budget import UNLIMITED, Budget
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads
@@ -28,17 +29,16 @@ KEEP_EVERY = 120.0  # seconds between two checkpoints
 BEST = "best_"  # before the names of the best parameters so far, in a checkpoint
 
 
-class Parameters(Protocol):
-    """A named tuple of tables, each a named tuple of arrays, the first of which are the `values`."""
-
-    def _asdict(self) -> dict[str, Any]: ...
+Tables = dict[str, Any]  # parameters by name, each a named tuple of arrays that begins with `values`
+Shapes = Mapping[str, tuple[Size, ...]]
+ORDER = 0  # the random stream of the order of queries
 
 
 class Stepper(Protocol):
-    """Takes the steps of training, on the CPU or on a GPU."""
+    """Takes the steps of training."""
 
     @property
-    def parameters(self) -> Parameters:
+    def parameters(self) -> Tables:
         """The parameters as they are now."""
         ...
 
@@ -51,59 +51,84 @@ class Stepper(Protocol):
         ...
 
 
-class Method(Protocol):
-    """What differs between kinds of embeddings."""
+class Method(ABC):
+    """What differs between kinds of embeddings.
+
+    A step depends only on its number and the seed, so a resumed training equals an uninterrupted one.
+    """
+
+    table: ClassVar[Any]  # named tuple of the arrays of each parameter
+    shapes: ClassVar[Shapes]  # of the values of each parameter
+    settings: TrainingSettings
 
     @property
-    def settings(self) -> TrainingSettings:
-        """How it is trained."""
-        ...
+    @abstractmethod
+    def num_queries(self) -> int:
+        """Training queries."""
+
+    @abstractmethod
+    def batch(self, step: int, order: NDArray[np.int64]) -> Any:
+        """What a step needs, given the order of its epoch."""
+
+    @abstractmethod
+    def first(self) -> Tables:
+        """Random parameters."""
+
+    @abstractmethod
+    def stepper(self, parameters: Tables, threads: int) -> Stepper:
+        """Takes steps."""
+
+    @abstractmethod
+    def embedding(self, values: Mapping[str, Floats], threads: int | None) -> Embedding:
+        """The embedding with these parameters."""
+
+    @property
+    def batch_size(self) -> int:
+        """Queries per step."""
+        return min(self.settings.batch_size, self.num_queries)
 
     @property
     def steps_per_epoch(self) -> int:
-        """Steps of an epoch."""
-        ...
+        """Whole batches in an epoch; the remaining queries are left out of it."""
+        return self.num_queries // self.batch_size
 
     @property
     def steps(self) -> int:
         """Steps of the whole training."""
-        ...
+        return max(1, round(self.settings.epochs * self.num_queries / self.batch_size))
 
     def order(self, epoch: int) -> NDArray[np.int64]:
         """The queries of an epoch in random order."""
-        ...
+        return np.random.default_rng([self.settings.seed, ORDER, epoch]).permutation(self.num_queries)
 
-    def batch(self, step: int, order: NDArray[np.int64]) -> Any:
-        """What a step needs, given the order of its epoch."""
-        ...
-
-    def first(self) -> Parameters:
-        """Random parameters."""
-        ...
+    def places(self, step: int, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The queries of a step, given the order of its epoch."""
+        first = step % self.steps_per_epoch * self.batch_size
+        return order[first : first + self.batch_size]
 
     @property
     def declared(self) -> Declaration:
-        """The arrays of a checkpoint."""
-        ...
+        """The arrays of a checkpoint: tables of parameters, and the best of them if there are any yet."""
+        tables = {
+            f"{name}.{field}": Declared("float32", shape)
+            for name, shape in self.shapes.items()
+            for field in self.table._fields
+        }
+        return tables | {
+            BEST + name: Declared("float32", shape, optional=True) for name, shape in self.shapes.items()
+        }
 
-    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> Parameters:
+    def restored(self, arrays: Mapping[str, NDArray[Any]]) -> Tables:
         """The parameters of a checkpoint."""
-        ...
-
-    def stepper(self, parameters: Parameters, threads: int) -> Stepper:
-        """Takes steps."""
-        ...
-
-    def embedding(self, values: Mapping[str, Floats], threads: int | None) -> Embedding:
-        """The embedding with these parameters."""
-        ...
+        fields = self.table._fields
+        return {name: self.table(*(arrays[f"{name}.{field}"] for field in fields)) for name in self.shapes}
 
 
 @dataclass
 class Training:
     """The state of a training: all that is needed to resume it."""
 
-    parameters: Parameters
+    parameters: Tables
     step: int = 0
     seconds: float = 0.0
     best_values: dict[str, Floats] | None = None  # at the highest validation MRR so far
@@ -112,16 +137,16 @@ class Training:
 
     def values(self) -> dict[str, Floats]:
         """The parameters as they are now, by name."""
-        return {name: table.values for name, table in self.parameters._asdict().items()}
+        return {name: table.values for name, table in self.parameters.items()}
 
     def best(self) -> dict[str, Floats]:
         """The parameters with the highest validation MRR, or the last ones if the validation set is empty."""
         return self.values() if self.best_values is None else self.best_values
 
-    def since_best(self) -> int:
-        """Evaluations after the best one."""
+    def is_best(self) -> bool:
+        """Whether the last evaluation is the first of the highest ones."""
         measured = [record["valid_mrr"] for record in self.history]
-        return len(measured) - 1 - int(np.argmax(measured)) if measured else 0
+        return int(np.argmax(measured)) == len(measured) - 1
 
 
 class Keeper(Protocol):
@@ -148,7 +173,7 @@ def train(
 
     It takes at most SHARE of `max_minutes`, over all sessions, evaluations of the validation set included.
     """
-    settings, training = method.settings, keeper.load() if keeper is not None else None
+    training = keeper.load() if keeper is not None else None
     if training is None:
         training = Training(method.first())
     threads = threads or default_threads()
@@ -163,8 +188,6 @@ def train(
             is_over |= not _measure(training, dataset, method, threads, most_seconds)
             if keeper is not None and not is_over:
                 keeper.save(training)
-            if settings.patience is not None and training.since_best() >= settings.patience:
-                break
     training.ran_out_of_time = is_over and training.step < method.steps
     return training
 
@@ -213,10 +236,8 @@ def _end_of_steps(training: Training, most_seconds: float) -> float:
 
 
 def learning_rate(settings: TrainingSettings, step: int, steps: int) -> float:
-    """The learning rate of a step."""
-    if settings.schedule == "cosine":
-        return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps))
-    return settings.learning_rate * (0.1 if settings.schedule == "step" and 2 * step >= steps else 1.0)
+    """The learning rate of a step: half a cosine from the rate of the settings to 0."""
+    return settings.learning_rate * 0.5 * (1 + math.cos(math.pi * step / steps))
 
 
 def _next_mark(step: int, steps: int, evaluations: int) -> int:
@@ -242,7 +263,7 @@ def _measure(training: Training, dataset: Dataset, method: Method, threads: int,
     training.seconds += took
     record = {"step": training.step, "seconds": training.seconds, "evaluation": took, "valid_mrr": mrr}
     training.history.append(record)
-    if training.since_best() == 0:
+    if training.is_best():
         training.best_values = {name: array.copy() for name, array in values.items()}
     return not report.is_sample
 

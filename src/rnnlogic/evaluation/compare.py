@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.evaluation.metrics import query_metrics
+from rnnlogic.evaluation.ranks import query_metrics
 from rnnlogic.evaluation.report import Report
 
 COMPARED = ("mrr", "hits@1", "hits@10")
-COVERAGE = 0.95
-DRAWN_AT_ONCE = 1 << 18  # facts, over several samples
+COVERAGE = 0.95  # of intervals: the usual one
+DRAWN_AT_ONCE = 1 << 18  # facts, over several samples: this bounds memory to a few MB
 
 
 @dataclass(frozen=True)

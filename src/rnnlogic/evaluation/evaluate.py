@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,17 +20,17 @@ from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
-from rnnlogic.evaluation.metrics import query_metrics
 from rnnlogic.evaluation.ranks import (
     NegativeSampler,
     Pairs,
     Ranks,
     UndefinedScoreError,
+    query_metrics,
     rank_answers,
     refuse_nan,
 )
 from rnnlogic.evaluation.report import FULL_RANKING, Report, Side
-from rnnlogic.features.chains.sampling.budget import NO_CUTS
+from rnnlogic.features.base import NO_CUTS
 from rnnlogic.features.table import Scored
 
 Split = Literal["valid", "test"]
@@ -100,15 +99,18 @@ def evaluate(
     after all that rules reach.
     """
     if budget.is_limited:
-        return _evaluate_in_time(
-            partial(
-                evaluate, scorer, dataset, split, evidence, sides, chunk, progress, constraints=constraints
-            ),
-            min(len(_facts(dataset, split)), most_facts or 1 << 62),
-            negatives,
-            seed,
+        total = min(len(_facts(dataset, split)), most_facts or 1 << 62)
+        asked_for = scorer, dataset, split, evidence, sides, chunk, progress
+        report, size = growing(
+            lambda most: evaluate(*asked_for, most, negatives, seed, constraints=constraints),
+            FIRST_SAMPLE,
+            total,
             budget,
         )
+        if size == total:
+            return report
+        budget.cut("evaluate", f"a sample of {size:,} of {total:,} facts")
+        return replace(report, protocol=f"{report.protocol}; a sample of {size:,} of {total:,} facts")
     started = time.perf_counter()
     _check_settings(split, evidence, sides, chunk, negatives)
     sampler = None if negatives is None else NegativeSampler(negatives, seed)
@@ -146,41 +148,15 @@ def evaluate(
     )
 
 
-def reciprocal_ranks(scorer: Scorer, dataset: Dataset, facts: Triples) -> NDArray[np.float64]:
-    """Expected reciprocal ranks of the answers of some facts, both sides, by training facts."""
-    asked = both_sides(facts, dataset.vocab.num_relations)
-    by_reach = isinstance(scorer, RuleBased) and scorer.embedding is None
-    size = max(QUERIES if by_reach else 1, SCORE_BYTES // (8 * dataset.vocab.num_entities))
-    shared = _Shared(scorer, dataset.graph("train"), KnownAnswers(dataset.graph("all")), None, by_reach)
-    chunks = [asked[start : start + size] for start in range(0, len(asked), size)]
-    parts = [ranks for ranks, _ in _ranked(chunks, shared, dataset.vocab)]
-    return query_metrics(Ranks.concatenate(parts))["mrr"]
-
-
-def _evaluate_in_time(
-    asked: Callable[..., Report], facts: int, negatives: int | None, seed: int, budget: Budget
-) -> Report:
-    """A sample of so many facts, as large as there is time for."""
-    report, size = growing(lambda most: asked(most, negatives, seed), FIRST_SAMPLE, facts, budget)
-    if size == facts:
-        return report
-    budget.cut("evaluate", f"a sample of {size:,} of {facts:,} facts")
-    return replace(report, protocol=f"{report.protocol}; a sample of {size:,} of {facts:,} facts")
-
-
 class KnownAnswers:
     """All answers of (head, relation, ?) in a graph, for many queries at once."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        relation_of_row = np.repeat(np.arange(2 * graph.num_relations), np.diff(graph.arrays.relation_rows))
-        self._row_keys = relation_of_row * graph.num_entities + graph.arrays.row_head  # ascending, int64
 
     def pairs(self, heads: NDArray[np.int32], relations: NDArray[np.int32]) -> Pairs:
-        """(query, answer) pairs of queries heads [B], relations [B], in order; each must have an answer."""
-        rows = np.searchsorted(self._row_keys, relations.astype(np.int64) * self._graph.num_entities + heads)
-        edges = self._graph.arrays.row_edges
-        return self._graph.tails_within(edges[rows], edges[rows + 1])
+        """(query, answer) pairs of queries heads [B], relations [B], in order."""
+        return self._graph.tails_within(*self._graph.spans(heads, relations))
 
 
 def _protocol(negatives: int | None, seed: int, constraints: Constraints | None) -> str:

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared, WrongArraysError, parse_arrays, write_arrays
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.files import read_sealed, write_sealed
 from rnnlogic.base.text import printable, text_table
 from rnnlogic.base.types import Arrays
-from rnnlogic.evaluation.metrics import TIE_RULES, Metrics, TieRule, mean_metrics, metrics, query_metrics
-from rnnlogic.evaluation.ranks import Ranks
-from rnnlogic.features.chains.sampling.budget import NO_CUTS, cuts_in_words
+from rnnlogic.evaluation.ranks import TIE_RULES, Metrics, Ranks, TieRule, mean_metrics, metrics, query_metrics
+from rnnlogic.features.base import NO_CUTS, cuts_in_words
 
 Side = Literal["both", "tail", "head"]
 

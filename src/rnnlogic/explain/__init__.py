@@ -1,1 +1,1 @@
-"""Explanations: ideas, the rules behind each idea, and the facts behind each rule."""
+"""Explanations: reasons, the rules behind each pattern, and the facts behind each rule."""

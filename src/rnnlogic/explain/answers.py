@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -63,41 +63,23 @@ def best_answers(
     answers that are in the graph already. Answers that break a constraint are left out and counted.
     """
     head, relation = np.atleast_1d(heads), np.atleast_1d(relations)
-    best = {
-        query: _best(graph, (int(head[query]), int(relation[query])), entity, score, wanted)
-        for query, entity, score in _scored(graph, scorer, head, relation)
-    }
+    best = dict[int, _Best]()
+    for chunk in scorer.scored(graph, head, relation):
+        for i, query in enumerate(chunk.queries.tolist()):
+            part, asked = slice(chunk.ptr[i], chunk.ptr[i + 1]), (int(head[query]), int(relation[query]))
+            best[query] = _best(graph, asked, chunk.entity[part], chunk.values[part], wanted)
     facts = [
         (int(head[query]), int(relation[query]), entity)
         for query, found in best.items()
         for entity in found.entity.tolist()
     ]
-    probability = level.probabilities(graph, scorer, np.array(facts, np.int32)).tolist()
-    answers: list[Listed[Answer]] = [Listed() for _ in head]
-    first = 0
+    probability = level.probabilities(graph, scorer, np.array(facts, np.int32))
+    answers, first = [Listed[Answer]() for _ in head], 0
     for query, found in best.items():
         last = first + len(found.entity)
-        answers[query] = Listed(_named(vocab, *found.ordered(np.array(probability[first:last]), wanted.k)))
-        answers[query].left_out = found.left_out
+        answers[query] = found.listed(vocab, probability[first:last], wanted.k)
         first = last
     return answers
-
-
-def _scored(
-    graph: Graph, scorer: AnswerScorer, heads: NDArray[np.integer], relations: NDArray[np.integer]
-) -> Iterator[tuple[int, NDArray[np.int32], NDArray[np.float64]]]:
-    """Position, candidates [c] and scores [c] of every query that has candidates, in any order."""
-    for chunk in scorer.scored(graph, heads, relations):
-        for i, query in enumerate(chunk.queries.tolist()):
-            part = slice(chunk.ptr[i], chunk.ptr[i + 1])
-            yield query, chunk.entity[part], chunk.values[part]
-
-
-def by_probability(
-    probability: NDArray[np.float64], score: NDArray[np.float64], entity: NDArray[np.integer]
-) -> NDArray[np.int64]:
-    """The order of answers [n]: the most probable first, then by score, then by id."""
-    return np.lexsort((entity, -score, -probability))
 
 
 def best_by_score(score: NDArray[np.float64], entity: NDArray[np.integer], most: int) -> NDArray[np.int64]:
@@ -114,11 +96,14 @@ class _Best(NamedTuple):
     is_known: NDArray[np.bool_]
     left_out: Mapping[str, int]  # that break constraints, by kind
 
-    def ordered(self, probability: NDArray[np.float64], k: int) -> tuple[_Best, list[float]]:
-        """The k best by probability, and their probabilities."""
-        order = by_probability(probability, self.score, self.entity)[:k]
-        best = self.entity[order], self.score[order], self.share[order], self.is_known[order]
-        return _Best(*best, self.left_out), probability[order].tolist()
+    def listed(self, vocab: Vocab, probability: NDArray[np.float64], k: int) -> Listed[Answer]:
+        """The k most probable, then by score, then by id."""
+        order = np.lexsort((self.entity, -self.score, -probability))[:k]
+        columns = self.entity, self.score, probability, self.share, self.is_known
+        rows = zip(*(column[order].tolist() for column in columns), strict=True)
+        found = Listed(Answer(vocab.entities[one], vocab.entity_label(one), *rest) for one, *rest in rows)
+        found.left_out = self.left_out
+        return found
 
 
 def _best(
@@ -128,31 +113,16 @@ def _best(
     score: NDArray[np.float64],
     wanted: Wanted,
 ) -> _Best:
-    k, known, rejected, constraints = wanted
     is_known = np.isin(entity, graph.neighbours(*query))
-    kept = ~is_known if known == "drop" else np.ones(len(entity), bool)
-    if query in rejected:
-        kept &= ~np.isin(entity, rejected[query])
+    kept = ~is_known if wanted.known == "drop" else np.ones(len(entity), bool)
+    if query in wanted.rejected:
+        kept &= ~np.isin(entity, wanted.rejected[query])
     left_out: Mapping[str, int] = {}
-    if constraints is not None:
-        codes = constraints.broken_by(*query, entity)
-        left_out = constraints.left_out(codes[kept])
+    if wanted.constraints is not None:
+        codes = wanted.constraints.broken_by(*query, entity)
+        left_out = wanted.constraints.left_out(codes[kept])
         kept &= codes == 0
     entity, score, is_known = entity[kept], score[kept], is_known[kept]
-    best = best_by_score(score, entity, k)
+    best = best_by_score(score, entity, wanted.k)
     share = softmax(score) if len(score) else score
     return _Best(entity[best], score[best], share[best], is_known[best], left_out)
-
-
-def _named(vocab: Vocab, best: _Best, probability: list[float]) -> list[Answer]:
-    columns = (
-        best.entity.tolist(),
-        best.score.tolist(),
-        probability,
-        best.share.tolist(),
-        best.is_known.tolist(),
-    )
-    return [
-        Answer(vocab.entities[entity], vocab.entity_label(entity), score, chance, share, is_known)
-        for entity, score, chance, share, is_known in zip(*columns, strict=True)
-    ]

@@ -1,4 +1,4 @@
-"""Why an answer has its score: ideas, the contribution of each rule, and the concrete paths behind it."""
+"""Explains answers on known facts: the score of one, what each rule adds to it, and the paths behind it."""
 
 from __future__ import annotations
 
@@ -13,39 +13,15 @@ from rnnlogic.constraints.constraints import Constraints
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import POOL, best_by_score
-from rnnlogic.explain.asked import Asked
-from rnnlogic.explain.chosen import Reason, choose
-from rnnlogic.explain.comparison import Comparison
-from rnnlogic.explain.dependence import Dependence, asked_without_itself, depends_on, supports_by_rule
-from rnnlogic.explain.explanation import Explanation
-from rnnlogic.explain.ideas import Question
-from rnnlogic.explain.parts import Share, shares
-from rnnlogic.explain.reasons import Contribution, Idea, Rank, Record
-from rnnlogic.explain.records import Records, without_one
-from rnnlogic.explain.scores import as_fact, rank_of, share_of, without
-from rnnlogic.explain.walks import facts_of, labelled_facts, named_facts, shown_paths
-from rnnlogic.features.chains.paths import Path
-from rnnlogic.predictors.base import AnswerScorer, Contributions
-from rnnlogic.rules.rule import Feature, Rule, format_rule
-
-__all__ = [
-    "DETAILED",
-    "Basis",
-    "Comparison",
-    "Contribution",
-    "Explanation",
-    "Idea",
-    "Probability",
-    "Rank",
-    "compare_on",
-    "explain_on",
-    "facts_of",
-    "labelled_facts",
-    "named_facts",
-]
+from rnnlogic.explain.dependence import Case, Dependence, depends_on, supports_by_rule
+from rnnlogic.explain.explanation import Comparison, Explanation
+from rnnlogic.explain.question import Asked, Question, Rank, as_fact, rank_of, share_of, without
+from rnnlogic.explain.reasons import REASON_PATHS, Contribution, Idea, contributions, paths_on
+from rnnlogic.explain.records import Records
+from rnnlogic.predictors.base import AnswerScorer
+from rnnlogic.rules.rule import Rule
 
 DETAILED = 10  # rules for which paths are looked up
-REASON_PATHS = 8  # of a rule, among which one is looked for that rests on facts of its own
 PER_IDEA = 2  # and as many more of each idea, so that the rules it shows rest on different facts
 
 # That facts [n, 3] (head, relation, tail) are true, by a scorer that may know one question already.
@@ -123,17 +99,16 @@ def _explain(basis: Basis, question: Question) -> Explanation:
     graph, vocab = basis.graph, basis.vocab
     head, relation, tail = question
     asked = Asked(basis.scorer, graph, question)
-    scores, parts, is_known = asked.scores, asked.parts, asked.is_known
+    scores, parts = asked.scores, asked.parts
     others = basis.other_answers(question)
     rank, chance = _place(basis, asked, scores, others)
-    hidden = as_fact(question, graph.num_relations) if is_known else None
-    find = cache(lambda rule: shown_paths(graph, question, rule, REASON_PATHS, hidden))
+    find = cache(paths_on(graph, question))
 
     def dependence(told: Explanation) -> Dependence | None:
-        without_it = asked_without_itself(graph, vocab, basis.scorer, question, others)
-        first = [one.path for one in told.reasons[:1] if one.path is not None and one.path.relations]
+        first = told.reasons[0].path if told.reasons else None
+        case = Case.of(graph, vocab, basis.scorer, question, others, first)
         values = [(one.chain, one.contribution) for one in told.contributions]
-        return depends_on(without_it, scores, first, lambda: [*supports_by_rule(values, vocab, find)])
+        return depends_on(case, scores, lambda: [*supports_by_rule(values, vocab, find)])
 
     return Explanation(
         vocab,
@@ -144,8 +119,8 @@ def _explain(basis: Basis, question: Question) -> Explanation:
         share_of(scores, tail, graph.neighbours(head, relation)),
         rank,
         rank_of(scores, tail, np.empty(0, np.int32)),
-        is_known,
-        _contributions(graph, vocab, basis.scorer, parts, question, is_known, basis.records),
+        asked.is_known,
+        contributions(graph, vocab, basis.scorer, parts, question, basis.records),
         parts.rest,
         parts.kind,
         chance,
@@ -154,6 +129,7 @@ def _explain(basis: Basis, question: Question) -> Explanation:
         find_paths=find,
         records=basis.records,
         broken="" if basis.constraints is None else basis.constraints.reason(*question),
+        doubt="" if basis.constraints is None else basis.constraints.doubt(*question),
     )
 
 
@@ -177,51 +153,6 @@ def _place(
     return Rank(int(is_better.sum()), int(is_tied.sum()), rank.candidates), float(own)
 
 
-def _contributions(
-    graph: Graph,
-    vocab: Vocab,
-    scorer: AnswerScorer,
-    parts: Contributions,
-    question: Question,
-    is_hidden: bool,
-    records: Records | None,
-) -> tuple[Contribution, ...]:
-    """The parts as rules with names, the strongest first."""
-    parts_of_score = shares(graph, scorer.rules, parts, question, is_hidden)
-    found = []
-    for one, record in zip(parts_of_score, _records(parts_of_score, records, is_hidden), strict=True):
-        record = record if records is None else records.reviewed(one.rule, record)
-        numbers, because = (one.weight, one.walks, one.value), tuple[str, ...]()
-        if one.is_best:
-            trust = scorer.rules.trust[one.place]
-            because = (f"the most trusted rule that reaches it ({trust:.0%}): its weight includes that",)
-        found.append(
-            Contribution(format_rule(one.rule, vocab), *numbers, (), one.phi, one.rule, because, record)
-        )
-    return tuple(found)
-
-
-def _records(parts: Sequence[Share], records: Records | None, is_hidden: bool) -> list[Record | None]:
-    """The record of each part: of a rule with constants as counted here, of a chain as the model has it."""
-    chains = [
-        one.place
-        for one in parts
-        if records is not None
-        and one.place is not None
-        and one.counted is None
-        and not isinstance(one.rule, Feature)
-    ]
-    known = dict(zip(chains, records.of(chains), strict=True)) if records is not None else {}
-    found = list[Record | None]()
-    for one in parts:
-        if one.counted is not None:
-            found.append(Record(one.counted.support, one.counted.holders, one.counted.confidence))
-        else:
-            record = known.get(one.place) if one.place is not None else None
-            found.append(without_one(record) if is_hidden else record)
-    return found
-
-
 def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed: int | None) -> set[Rule]:
     """The rules that get paths: the strongest of all, and the strongest of each idea."""
     first = None if detailed is None else min(detailed, PER_IDEA)
@@ -231,36 +162,9 @@ def _detailed(strongest: Sequence[Contribution], ideas: Sequence[Idea], detailed
 
 def _with_paths(told: Explanation, graph: Graph, rules: set[Rule], limit: int) -> Explanation:
     """The explanation with paths for some rules."""
-    hidden = told.question if told.is_known else None
-
-    def paths_of(rule: Rule) -> tuple[Path, ...]:
-        if told.find_paths is not None and limit <= REASON_PATHS:
-            return told.find_paths(rule)[:limit]
-        return shown_paths(graph, told.question, rule, limit, hidden)
-
-    return replace(
-        told,
-        contributions=tuple(
-            replace(one, paths=paths_of(one.chain)) if one.chain in rules else one
-            for one in told.contributions
-        ),
+    find = told.find_paths if limit <= REASON_PATHS else paths_on(graph, told.question, limit)
+    shown = (
+        replace(one, paths=find(one.chain)[:limit]) if one.chain in rules else one
+        for one in told.contributions
     )
-
-
-def first_reason(
-    graph: Graph,
-    vocab: Vocab,
-    scorer: AnswerScorer,
-    question: Question,
-    parts: Contributions,
-    records: Records,
-) -> Reason | None:
-    """The reason that an explanation names first, by the parts of the score; None without rules."""
-    is_known = graph.has(*question)
-    rules = _contributions(graph, vocab, scorer, parts, question, is_known, records)
-    hidden = question if is_known else None
-
-    def find(rule: Rule) -> tuple[Path, ...]:
-        return shown_paths(graph, question, rule, REASON_PATHS, hidden)
-
-    return next(iter(choose(rules, find, vocab, 1.0, most=1)), None)
+    return replace(told, contributions=tuple(shown))

@@ -1,20 +1,32 @@
-"""An answer and why it has its score, as something to print, to show in a notebook, and to write as JSON."""
+"""Why an answer has its score, or another one than a rival: as text, as HTML, and as JSON."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from rnnlogic.base.frames import frame
+from rnnlogic.base.text import frame
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.chosen import Paths, Reason, choose
 from rnnlogic.explain.dependence import Dependence
-from rnnlogic.explain.ideas import Family, Question, family_of, says, sentence
-from rnnlogic.explain.reasons import Contribution, Idea, Part, Rank, group_ideas
+from rnnlogic.explain.question import Question, Rank
+from rnnlogic.explain.reasons import (
+    Contribution,
+    Family,
+    Idea,
+    Part,
+    Paths,
+    Reason,
+    choose,
+    family_of,
+    group_ideas,
+    says,
+    sentence,
+)
 from rnnlogic.explain.records import Records
+from rnnlogic.explain.sentences import entity_words
 from rnnlogic.explain.summary import ReasonTold, Summary, reason_line, summary_of
 from rnnlogic.render import html, text
 from rnnlogic.rules.rule import Feature, relations_of
@@ -40,14 +52,15 @@ class Explanation:
     raw_rank: Rank
     is_known: bool  # the fact is in the evidence; it was hidden while rules were applied, as in training
     contributions: tuple[Contribution, ...]  # of every rule that reaches the answer, the strongest first
-    embedding: float | None = None  # what the embedding adds by itself; None where it has no say
-    kind: Kind = "sum"  # what contributions are
-    probability: float | None = None  # that the fact is true; None: not calibrated
-    best_other: float = -math.inf  # score of the best rival
-    broken: str = ""  # the constraint that the fact breaks, as a sentence
-    find_dependence: Callable[[Explanation], Dependence | None] | None = field(default=None, compare=False)
-    find_paths: Paths | None = field(default=None, compare=False)
-    records: Records | None = field(default=None, compare=False)
+    embedding: float | None  # what the embedding adds by itself; None where it has no say
+    kind: Kind  # what contributions are
+    probability: float | None  # that the fact is true; None: not calibrated
+    best_other: float  # score of the best rival
+    broken: str  # the constraint that the fact breaks, as a sentence
+    doubt: str  # what it would be an exception to, as a sentence
+    find_dependence: Callable[[Explanation], Dependence | None] = field(compare=False)
+    find_paths: Paths = field(compare=False)
+    records: Records | None = field(compare=False)
 
     def __repr__(self) -> str:
         names = self.vocab
@@ -84,9 +97,7 @@ class Explanation:
     def reasons(self) -> tuple[Reason, ...]:
         """At most three rules that a person would name, the first one first."""
         whole = math.fsum(idea.contribution for idea in self.ideas if idea.contribution > 0)
-        return (
-            () if self.find_paths is None else choose(self.contributions, self.find_paths, self.vocab, whole)
-        )
+        return choose(self.contributions, self.find_paths, self.vocab, whole)
 
     @cached_property
     def summary(self) -> Summary:
@@ -106,8 +117,7 @@ class Explanation:
     @cached_property
     def hangs_on(self) -> Dependence | None:
         """Facts without which it is no longer first, searched for when asked; None if it is not first."""
-        is_first = self.filtered_rank.mean == 1
-        return self.find_dependence(self) if self.find_dependence is not None and is_first else None
+        return self.find_dependence(self) if self.filtered_rank.mean == 1 else None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -170,3 +180,90 @@ class Explanation:
         names = self.vocab
         ends = f"{names.entity_label(self.head)}, {names.entity_label(self.tail)}"
         return html.page(f"{names.relation_label(self.relation)}({ends})", html.explanation(self))
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """Two answers of one question, explained on the same evidence, from which both facts are left out."""
+
+    answer: Explanation
+    instead: Explanation
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.answer!r}, {self.instead!r})"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return html.comparison(self)
+
+    @property
+    def vocab(self) -> Vocab:
+        """The names."""
+        return self.answer.vocab
+
+    @property
+    def difference(self) -> float | None:
+        """The score of the answer minus that of the other one; None if either is no candidate."""
+        found = self.answer.score - self.instead.score
+        return found if math.isfinite(found) else None
+
+    @cached_property
+    def ideas(self) -> tuple[Idea, ...]:
+        """What makes the difference: in favour of the answer first, then in favour of the other one.
+
+        They sum to the difference of the scores, a score that no rule reaches counted as 0.
+        """
+        parts = [self._part(*pair) for pair in self.pairs]
+        ours, others = self.answer.embedding, self.instead.embedding
+        if ours is not None and others is not None:
+            better = self.answer if ours >= others else self.instead
+            told = f"The embedding itself prefers {entity_words(better.tail, self.vocab)}"
+            parts.append(Part(Family.embedding, told, ours - others, None))
+        return group_ideas(parts, self.vocab)
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[Contribution | None, Contribution | None], ...]:
+        """For each rule that reaches either answer, what it adds to the one and to the other."""
+        ours = {rule.chain: rule for rule in self.answer.contributions}
+        others = {rule.chain: rule for rule in self.instead.contributions}
+        return tuple((ours.get(chain), others.get(chain)) for chain in {**ours, **others})
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        ours, others = self.answer.as_dict(), self.instead.as_dict()
+        return {
+            "head": ours["head"],
+            "relation": ours["relation"],
+            "tail": ours["tail"],
+            "instead": others["tail"],
+            "difference": self.difference,
+            "contributions": self.answer.kind,
+            "ideas": [idea.as_dict(self.vocab) for idea in self.ideas],
+            "answers": [ours, others],
+        }
+
+    def lines(self, everything: bool = False, width: int = 80, height: int = 24) -> Iterator[str]:
+        """For people: one screen of so many columns and lines, or everything."""
+        return iter(text.comparison(self, everything, width, height))
+
+    def page(self) -> str:
+        """A page of HTML that needs nothing else."""
+        names, one, other = self.vocab, self.answer.tail, self.instead.tail
+        return html.page(f"{names.entity_label(one)} or {names.entity_label(other)}", html.comparison(self))
+
+    def _part(self, ours: Contribution | None, others: Contribution | None) -> Part:
+        """A difference; it is told of the answer that it helps, or as a reason against the one it harms."""
+        one = 0.0 if ours is None else ours.contribution
+        other = 0.0 if others is None else others.contribution
+        helped = one > 0 if one > other else other <= 0
+        about, shown = (self.answer, ours) if helped else (self.instead, others)
+        rule = shown or ours or others
+        assert rule is not None, "a rule reaches one of the two"
+        family = family_of(rule.chain, self.vocab.num_relations)
+        is_against = max(one, other) <= 0
+        told = says(rule.chain, about.question, self.vocab, is_against)
+        if is_against:
+            told = f"Against {entity_words(about.tail, self.vocab)}: {told}"
+        return Part(family, told, one - other, replace(rule, contribution=one - other))

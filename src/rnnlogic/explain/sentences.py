@@ -1,4 +1,6 @@
-"""Facts and rules as sentences: by the templates of a run, or as the name of a relation suggests.
+"""Names, facts and rules as words for people: safe on a terminal, short where space is short.
+
+A fact is said by the template of its relation that a run has, or as the name of the relation suggests.
 
 A template says a fact with X as head and Y as tail: `X depends on Y`; a second one may begin with Y. What is
 made from a name is a guess that templates correct. Words for the two directions of kinship (`parent`) are
@@ -9,17 +11,20 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
+from rnnlogic.base.text import printable
 from rnnlogic.data.attributes import value_text
 from rnnlogic.data.vocab import INVERSE, Vocab
-from rnnlogic.explain.names import entity_words
 from rnnlogic.rules.conditions import WORDS, Condition, bound_text
 from rnnlogic.rules.features import FEATURES
-from rnnlogic.rules.rule import NONE, Constant, Feature, Rule
+from rnnlogic.rules.rule import NONE, Constant, Feature, Rule, directed
 
 Namer = Callable[[int], str]  # what an entity is called
 
@@ -73,6 +78,68 @@ _IRI = re.compile(r"[a-zA-Z][\w+.-]*://.*[/#]([^/#]+)[/#]?")
 _SLOT = re.compile(r"\b[XY]\b")
 
 
+def entity_words(entity: int, vocab: Vocab) -> str:
+    """The label of an entity; of an IRI without a label, its last part."""
+    return _local(vocab.entity_label(entity), vocab)
+
+
+def typed_words(entity: int, vocab: Vocab, most: int | None = None) -> str:
+    """The same with its type, where that is known: `aspirin (drug)`; each in at most so many columns."""
+    kind = vocab.entity_type(entity)
+    words = [printable(entity_words(entity, vocab)), "" if kind is None else printable(_local(kind, vocab))]
+    name, kind = words if most is None else (shortened(word, most) for word in words)
+    return f"{name} ({kind})" if kind else name
+
+
+def relation_words(relation: int, vocab: Vocab) -> str:
+    """The label of a relation, without the mark of an inverse; of an IRI without a label, its last part."""
+    shown = vocab.relation_label(relation)
+    return _local(shown.removesuffix(INVERSE if relation >= vocab.num_relations else ""), vocab)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text in at most so many columns; what is left out of its middle is an ellipsis."""
+    if cell_len(text) <= most:
+        return text
+    places, behind = range(len(text)), (most - 1) // 2
+    end = bisect_left(places, True, key=lambda i: cell_len(text[: i + 1]) > most - 1 - behind)
+    start = bisect_left(places, True, key=lambda i: cell_len(text[i:]) <= behind)
+    return f"{text[:end]}…{text[start:]}"
+
+
+def wrapped(text: str, width: int, first: str = "", rest: str | None = None) -> list[str]:
+    """Lines of at most `width` columns, the first after `first`, the others after `rest`."""
+    lead = " " * cell_len(first) if rest is None else rest
+    lines, line, empty = [], first, True
+    for word in text.split():
+        if not empty and cell_len(line) + 1 + cell_len(word) > width:
+            lines.append(line)
+            line, empty = lead, True
+        fitting = shortened(word, max(width - cell_len(line) - (not empty), 8))
+        line, empty = line + fitting if empty else f"{line} {fitting}", False
+    return [*lines, line]
+
+
+def numbered(number: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: `1 rule`, `2 rules`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def walk_words(entities: Sequence[str], relations: Sequence[tuple[str, bool]]) -> Iterator[str]:
+    """A walk step by step: an arrow for each relation (name, whether it is walked backwards), an entity.
+
+    Entities that no walk joins, because a condition compares them, have `and` between them.
+    """
+    yield entities[0] if relations else " and ".join(entities)
+    for (name, is_inverse), entity in zip(relations, entities[1:], strict=False):
+        yield f"<-{name}- {entity}" if is_inverse else f"-{name}-> {entity}"
+
+
+def _local(name: str, vocab: Vocab) -> str:
+    found = _IRI.fullmatch(name) if vocab.shows_labels else None
+    return found[1] if found else name
+
+
 class Pattern(StrEnum):
     """What a rule is called by its shape."""
 
@@ -114,8 +181,7 @@ def template_of(relation: int, vocab: Vocab) -> Template:
 
 def fact_sentence(head: str, relation: int, tail: str, vocab: Vocab) -> str:
     """A fact in the direction of the graph, whichever way round it is given."""
-    if relation >= vocab.num_relations:
-        head, tail = tail, head
+    _, head, tail = directed(relation, head, tail, vocab.num_relations)
     return filled(template_of(relation, vocab).text, head, tail)
 
 
@@ -142,16 +208,16 @@ def counted_sentence(rule: Constant | Condition, right: int, cases: int, vocab: 
     """How often a rule is right of others: `57 of the 68 others that ... depend on octave`."""
     others = "the only other" if cases == 1 else f"{right:,} of the {cases:,} others"
     is_many = cases != 1
-    is_tail = rule.at_head
+
+    def known(relation: int) -> _Known:
+        return _Known(template_of(relation, vocab), rule.at_head != (relation >= vocab.num_relations))
+
     if isinstance(rule, Condition):
-        head = _Known(template_of(rule.head, vocab), is_tail != (rule.head >= vocab.num_relations))
-        attribute = max(rule.of_x, rule.of_y)
-        clause = f"whose {attribute_words(attribute, vocab)} {bounds_words(rule, vocab)}"
-        return head.said_of(f"{others} {clause}", name(rule.constant), is_many)
-    body = _Known(template_of(rule.step, vocab), is_tail != (rule.step >= vocab.num_relations))
-    head = _Known(template_of(rule.head, vocab), is_tail != (rule.head >= vocab.num_relations))
-    other = "something" if rule.other == NONE else name(rule.other)
-    return head.said_of(f"{others} {body.clause(other, is_many)}", name(rule.constant), is_many)
+        clause = f"whose {attribute_words(max(rule.of_x, rule.of_y), vocab)} {bounds_words(rule, vocab)}"
+    else:
+        other = "something" if rule.other == NONE else name(rule.other)
+        clause = known(rule.step).clause(other, is_many)
+    return known(rule.head).said_of(f"{others} {clause}", name(rule.constant), is_many)
 
 
 def attribute_words(attribute: int, vocab: Vocab) -> str:
@@ -431,8 +497,5 @@ def _begins_with_vowel(word: str) -> bool:
 
 def _between(number: int) -> list[str]:
     """Letters for the entities between X and Y."""
-    return (
-        [chr(ord("A") + i) for i in range(number)]
-        if number < len("ABCDEFGHIJKLMNOPQRSTUVW")
-        else [f"A{i}" for i in range(1, number + 1)]
-    )
+    letters = "ABCDEFGHIJKLMNOPQRSTUVW"
+    return list(letters[:number]) if number < len(letters) else [f"A{i}" for i in range(1, number + 1)]

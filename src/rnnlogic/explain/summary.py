@@ -10,31 +10,34 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rnnlogic.base.text import printable
 from rnnlogic.calibrate.level import shown
 from rnnlogic.data.attributes import value_text
-from rnnlogic.explain.chosen import Reason
-from rnnlogic.explain.ideas import Family
-from rnnlogic.explain.names import entity_words, numbered, printable, shortened, typed_words
+from rnnlogic.explain.question import comes_back, facts_of
+from rnnlogic.explain.reasons import Family, Reason
 from rnnlogic.explain.sentences import (
     Pattern,
     attribute_words,
     bounds_words,
     comparison_words,
     counted_sentence,
+    entity_words,
     fact_sentence,
     listed,
+    numbered,
     pattern_of,
+    shortened,
+    typed_words,
 )
-from rnnlogic.explain.walks import comes_back, facts_of
 from rnnlogic.features.chains.paths import Fact
 from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.rule import Constant, Feature, format_rule
 
 if TYPE_CHECKING:
     from rnnlogic.explain.explanation import Explanation
-    from rnnlogic.explain.reasons import Record
 
 ALONE = "This reason alone puts it first."
+HIDDEN = "The fact is in the graph; it was hidden to apply the rules."
 SEE_ALL = ": --all"
 OBJECTIONS = 2  # that are named
 LEAST = 0.005  # of what speaks for the answer, that an objection must take: less reads as 0 %
@@ -74,14 +77,9 @@ class Summary:
     rest: str | None  # one line for all that is not named
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
-        return {
-            "claim": self.claim,
-            "verdict": self.verdict,
-            "against": list(self.against),
-            "base_rate": self.base_rate,
-            "rest": self.rest,
-        }
+        """Plain values for JSON, without the reasons."""
+        values = {name: value for name, value in vars(self).items() if name != "reasons"}
+        return values | {"against": list(self.against)}
 
 
 def summary_of(told: Explanation, number: int | None = None, length: int | None = None) -> Summary:
@@ -135,14 +133,14 @@ def reason_told(reason: Reason, told: Explanation, place: int, length: int | Non
     elif isinstance(rule, Condition):
         sentence = _condition_sentence(rule, told, name)
         if record is not None and rule.compares:
-            counted = f"right in {_of(record)} cases"
+            counted = f"right in {record.text()} cases"
         elif record is not None:
             sentence += f", and {printable(counted_sentence(rule, record.right, record.cases, vocab, name))}"
     else:
         again = None if reason.path is None else comes_back(reason.path)
         sentence = listed(list(facts)) or "the two are the same"
         sentence += "" if again is None else f" (comes back to {name(again)})"
-        counted = "" if record is None else f"right in {_of(record)} cases"
+        counted = "" if record is None else f"right in {record.text()} cases"
         facts = ()
     tried = None if told.records is None else told.records.of_held_out(rule)
     return ReasonTold(
@@ -152,7 +150,7 @@ def reason_told(reason: Reason, told: Explanation, place: int, length: int | Non
         printable(format_rule(rule, vocab, labels=True)),
         pattern_of(rule, vocab.num_relations),
         counted,
-        "" if tried is None else f"held out: right in {_of(tried)}",
+        "" if tried is None else f"held out: right in {tried.text()}",
         told.kind == "sum" and reason.rule.contribution > told.best_other,
         reason.share,
         "" if vocab.notes is None else vocab.notes.sources_in_words(reason.facts(vocab)),
@@ -189,14 +187,9 @@ def percent(share: float) -> str:
     return f"{share * 100:.0f} %"
 
 
-def _of(record: Record) -> str:
-    return f"{record.right:,} of {record.cases:,}"
-
-
 def _against(told: Explanation) -> Iterator[str]:
     """What speaks against it: exclusions as sentences, and rules with a negative weight."""
-    if told.broken:
-        yield printable(told.broken)
+    yield from (printable(text) for text in (told.broken, told.doubt) if text)
     against = [
         idea
         for idea in told.ideas

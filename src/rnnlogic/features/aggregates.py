@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Feature
-from rnnlogic.features.base import STRETCH, Aggregate, Ids, Mask, Numbers, Places, Rows
-from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.names import owned
-from rnnlogic.features.ops.kernels import largest, number_answers
+from rnnlogic.features.base import STRETCH, Aggregate, Ids, Mask, Numbers, Places, Rows, ranges, zeros
+from rnnlogic.features.kernels import largest, number_answers
+from rnnlogic.features.named import owned
 from rnnlogic.rules.ruleset import RuleSet
 
 BEST_CHAIN = "best_chain"
@@ -147,9 +146,7 @@ class Fold:
 def _by_query(ptr: Ids, bodies: Ids, queries: int) -> Ids:
     """The rows [n] of some bodies, those of one query together: the order of `number_answers`."""
     cells = (np.arange(queries)[:, None] + bodies * queries).ravel()
-    sizes = ptr[cells + 1] - ptr[cells]
-    starts = ptr[cells] - (np.cumsum(sizes) - sizes)
-    return np.asarray(np.arange(int(sizes.sum())) + np.repeat(starts, sizes))
+    return ranges(ptr[cells], ptr[cells + 1])[1]
 
 
 def folds_of(rules: RuleSet, ids: Ids, paths_as: Feature | None = None) -> list[Fold]:

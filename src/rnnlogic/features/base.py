@@ -8,18 +8,102 @@ on the rules that reach an answer; it says how much each of them adds. Both have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.sampling.budget import NO_CUTS, Budget
-from rnnlogic.features.items import Items
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
+
+
+class Items(NamedTuple):
+    """What is true of each entity.
+
+    An item is row j of the graph, relation(head, entity); or, with id rows + relation, that some such fact
+    exists.
+    """
+
+    ptr: NDArray[np.int64]  # [E+1]
+    row: NDArray[np.int64]  # [2F] rows of the graph that contain the entity, ascending for each
+    relation: NDArray[np.int32]  # [rows] relation of each row of the graph
+    holders: NDArray[np.int64]  # [rows + 2R] entities that have the item
+    num_relations: int  # R
+
+
+def find_items(graph: Graph) -> Items:
+    """What is true of each entity of a graph."""
+    arrays, rows = graph.arrays, len(graph.arrays.row_head)
+    of_edge = np.repeat(np.arange(rows), np.diff(arrays.row_edges))
+    row = of_edge[np.argsort(arrays.tails, kind="stable")].astype(np.int64)
+    ptr = np.append(0, np.cumsum(np.bincount(arrays.tails, minlength=graph.num_entities)))
+    per_relation = np.diff(arrays.relation_rows)  # heads of each relation
+    heads_of_inverse = np.roll(per_relation, graph.num_relations)
+    relation = np.repeat(np.arange(2 * graph.num_relations), per_relation).astype(np.int32)
+    holders = np.concatenate([np.diff(arrays.row_edges), heads_of_inverse]).astype(np.int64)
+    return Items(ptr.astype(np.int64), row, relation, holders, graph.num_relations)
+
+
+LARGE = 1_000_000  # facts from which on a graph has a budget by default
+NO_CUTS: NDArray[np.int64] = np.zeros(3, np.int64)
+NO_CUTS.setflags(write=False)
+
+
+class Budget(NamedTuple):
+    """Edges followed at an entity, and entities reached by a query along a body; random samples beyond."""
+
+    edges: int = 2_000
+    results: int = 20_000
+    seed: int = 0
+
+
+def default_budget(graph: Graph) -> Budget | None:
+    """A budget for large graphs; none for others, whose counts are exact."""
+    return Budget() if len(graph) >= LARGE else None
+
+
+def may_cut(budget: Budget, graph: Graph) -> bool:
+    """Whether there is any query that the budget does not suffice for."""
+    return budget.results < graph.num_entities or budget.edges < int(graph.max_degree.max(initial=0))
+
+
+def cuts_in_words(cuts: NDArray[np.int64]) -> str:
+    """How often the budget left something out; empty if it never did."""
+    steps, hubs, results = cuts.tolist()
+    if not hubs + results:
+        return ""
+    return (
+        f"the budget left out edges at {hubs:,} hubs and results of {results:,} steps, of {steps:,} steps in"
+        " all; counts there are estimates"
+    )
+
+
+class _Kept(threading.local):
+    def __init__(self) -> None:
+        self.arrays: dict[tuple[str, np.dtype[Any]], NDArray[Any]] = {}
+
+
+_KEPT = _Kept()
+
+
+@contextmanager
+def zeros(purpose: str, size: int, dtype: DTypeLike = np.float64) -> Iterator[NDArray[Any]]:
+    """Inside `with`, an array of zeros, which must be zeros again at its end; after an error it is dropped.
+
+    The last one of each purpose and type is kept.
+    """
+    key = purpose, np.dtype(dtype)
+    found = _KEPT.arrays.pop(key, None)
+    if found is None or len(found) != size:
+        found = np.zeros(size, dtype)
+    yield found
+    _KEPT.arrays[key] = found
+
 
 UNSEEN = 5.0  # wrong results that every rule is taken to have besides those seen: few cases prove little
 STRETCH = (
@@ -62,6 +146,21 @@ class Rows(NamedTuple):
     cuts: Ids = NO_CUTS  # [3] what a budget left out
 
 
+def ranges(first: Ids, last: Ids) -> tuple[Ids, Ids]:
+    """For all numbers of the ranges [n], one after another: the position of the range, and the number."""
+    sizes = last - first
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    starts = np.cumsum(sizes) - sizes
+    return owner, np.arange(len(owner)) - starts[owner] + first[owner]
+
+
+def joined_ptr(parts: Sequence[Ids]) -> Ids:
+    """Pointers into arrays that stand one after another, from those into each."""
+    starts = np.cumsum([0, *(part[-1] for part in parts)])
+    moved = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
+    return np.concatenate([np.zeros(1, np.int64), *moved])
+
+
 def joined(parts: list[Rows]) -> Rows:
     """The rows of several parts, one after another; floats where some are values."""
     if not parts:
@@ -69,15 +168,13 @@ def joined(parts: list[Rows]) -> Rows:
         return Rows(none, np.zeros(1, np.int64), none.astype(np.int32), none.astype(np.int32))
     if len(parts) == 1:
         return parts[0]
-    starts = np.cumsum([0, *(part.ptr[-1] for part in parts)])
-    moved = [part.ptr[1:] + start for part, start in zip(parts, starts, strict=False)]
     dtype = np.result_type(*(part.value for part in parts))
     if dtype.kind == "f":  # numbers of paths beyond 2^24 need the longer floats
         largest = max(part.value.max(initial=0) for part in parts)
         dtype = np.dtype(np.float32 if largest < 1 << 24 else np.float64)
     return Rows(
         np.concatenate([part.place for part in parts]),
-        np.concatenate([np.zeros(1, np.int64), *moved]),
+        joined_ptr([part.ptr for part in parts]),
         np.concatenate([part.entity for part in parts]),
         np.concatenate([part.value for part in parts], dtype=dtype, casting="same_kind"),
         sum((part.cuts for part in parts), NO_CUTS.copy()),

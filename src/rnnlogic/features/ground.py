@@ -16,18 +16,24 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.base.budget import check_time
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.executor import default_threads, map_ordered
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Feature
+from rnnlogic.base.types import Feature, Recent
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.aggregates import Fold, folds_of
-from rnnlogic.features.base import Batch, joined
-from rnnlogic.features.chains import kernels
-from rnnlogic.features.chains.sampling.budget import NO_CUTS, Budget, default_budget, may_cut
-from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.items import Items, find_items
+from rnnlogic.features.base import (
+    NO_CUTS,
+    Batch,
+    Budget,
+    Items,
+    Rows,
+    default_budget,
+    find_items,
+    joined,
+    may_cut,
+    zeros,
+)
+from rnnlogic.features.kernels import group_by_candidate, score_candidates
 from rnnlogic.features.sources import ReadySources, counts_paths
-from rnnlogic.features.table import Candidates, Scored
-from rnnlogic.features.transforms import codes_of
+from rnnlogic.features.table import Candidates, Scored, codes_of
 from rnnlogic.rules.ruleset import RuleSet
 
 CHUNK_QUERIES = 64  # queries of one relation that share a pass over its trie
@@ -72,6 +78,10 @@ class Grounding:
         """Ids [k] of the grounded rules, in the order of `ptr`."""
         return self.ids[self.place]
 
+    @property
+    def _rows(self) -> Rows:
+        return Rows(self.place, self.ptr, self.entity, self.count)
+
     def columns(self) -> Columns:
         """The results as rows (query, entity, rule, count)."""
         cell = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
@@ -82,9 +92,7 @@ class Grounding:
         """The results by candidate answer; none for queries that do not reach their answer, if it is told."""
         asked = np.empty(0, np.int32) if answers is None else answers
         with zeros("size", self.num_entities, np.int64) as size:
-            query, entity, ptr, rule, count = kernels.group_by_candidate(
-                self.entity, self.count, self.ptr, len(self.queries), self.place.astype(np.int32), asked, size
-            )
+            query, entity, ptr, rule, count = group_by_candidate(self._rows, len(self.queries), asked, size)
         return Candidates(
             self.relation,
             self.queries,
@@ -101,14 +109,13 @@ class Grounding:
 
     def scored(self, weights: NDArray[np.float64], feature: Feature) -> Scored:
         """Sum of weight [rules of the whole set] times feature over the rules, for every candidate."""
-        found = self.entity, self.count, self.ptr
         code = codes_of(self.counts_paths[self.place], feature)
         told = weights[self.rules], code, len(self.queries)
         with (
             zeros("score", self.num_entities) as sums,
             zeros("reached", self.num_entities, np.bool_) as reached,
         ):
-            ptr, entity, values = kernels.score_candidates(*found, *told, sums, reached)
+            ptr, entity, values = score_candidates(self._rows, *told, sums, reached)
         return Scored(self.queries, ptr, entity, values, self.cuts)
 
 

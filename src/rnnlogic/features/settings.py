@@ -42,17 +42,10 @@ class EvidenceSettings(Settings):
     @property
     def groups(self) -> set[str]:
         """The groups of features that are wanted."""
-        names = {"negative_evidence": "exclusions", "prior": "base_rate", "surest": "best_rule"}
-        return {names.get(switch, switch) for switch in self.switches}
-
-    @property
-    def switches(self) -> set[str]:
-        """The names of the evidence that is wanted."""
         wanted = {
-            "negative_evidence": self.negative_evidence == "learned",
+            "exclusions": self.negative_evidence == "learned",
             "constants": self.constants,
-            "constant_rules": self.constant_rules > 0,
-            "prior": self.prior,
-            "surest": self.surest,
+            "base_rate": self.prior,
+            "best_rule": self.surest,
         }
         return {name for name, is_wanted in wanted.items() if is_wanted}

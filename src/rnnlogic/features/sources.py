@@ -8,18 +8,26 @@ from dataclasses import dataclass
 import numpy as np
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Answers, Batch, Mask, Place, Query, Ready, Rows, Source, Stage, Term
-from rnnlogic.features.base_rate import BaseRate
-from rnnlogic.features.chains.sampling.budget import Budget
-from rnnlogic.features.chains.scratch import zeros
+from rnnlogic.features.base import (
+    Answers,
+    Batch,
+    Budget,
+    Items,
+    Mask,
+    Place,
+    Query,
+    Ready,
+    Rows,
+    Source,
+    Stage,
+    Term,
+    zeros,
+)
 from rnnlogic.features.chains.source import Chains
 from rnnlogic.features.conditions import Conditions
-from rnnlogic.features.constants.source import ConstantRules
-from rnnlogic.features.constants.summaries import Summaries
-from rnnlogic.features.exclusions import Exclusions
-from rnnlogic.features.items import Items
-from rnnlogic.features.ops.kernels import collect_answers
-from rnnlogic.features.reflexive import Reflexive
+from rnnlogic.features.constants.source import ConstantRules, Summaries
+from rnnlogic.features.kernels import collect_answers
+from rnnlogic.features.named import BaseRate, Exclusions, Reflexive
 from rnnlogic.rules.ruleset import RuleSet
 
 SOURCES: dict[str, Source] = {  # rows come in this order

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from rnnlogic.base.types import Feature
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.aggregates import Fold
-from rnnlogic.features.chains.kernels import label_candidates
-from rnnlogic.features.chains.sampling.budget import NO_CUTS
+from rnnlogic.features.base import NO_CUTS, joined_ptr
+from rnnlogic.features.kernels import features_of, label_candidates
 
 NO_COUNTS: NDArray[np.int32] = np.empty(0, np.int32)
 NO_VALUES: NDArray[np.float32] = np.empty(0, np.float32)
@@ -146,9 +147,9 @@ def joined(parts: Sequence[Candidates]) -> Candidates:
         first.relation,
         np.concatenate([part.queries for part in parts]),
         np.concatenate([part.heads for part in parts]),
-        _joined_ptr([part.query_ptr for part in parts]),
+        joined_ptr([part.query_ptr for part in parts]),
         np.concatenate([part.entity for part in parts]),
-        _joined_ptr([part.candidate_ptr for part in parts]),
+        joined_ptr([part.candidate_ptr for part in parts]),
         np.concatenate([part.rule for part in parts]),
         np.concatenate([part.count for part in parts]),
         first.ids,
@@ -166,7 +167,16 @@ def sums_by_candidate(values: NDArray[np.float64], ptr: NDArray[np.int64]) -> ND
     return np.add.reduceat(values, ptr[:-1]) if len(values) else np.empty(0)
 
 
-def _joined_ptr(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    starts = np.cumsum([0, *(part[-1] for part in parts)])
-    moved = [part[1:] + start for part, start in zip(parts, starts, strict=False)]
-    return np.concatenate([np.zeros(1, np.int64), *moved])
+FEATURE_CODES: dict[Feature, int] = {"count": 0, "log1p": 1, "binary": 2}  # as kernels use them
+
+
+def codes_of(counts_paths: NDArray[np.bool_], feature: Feature) -> NDArray[np.int8]:
+    """The code of what becomes of each rule's value [k]: features that count no paths stay as they are."""
+    return np.where(counts_paths, FEATURE_CODES[feature], FEATURE_CODES["count"]).astype(np.int8)
+
+
+def transformed(found: Candidates, feature: Feature, dtype: DTypeLike = np.float64) -> NDArray[Any]:
+    """What the weight of each rule multiplies at each candidate [n]."""
+    values = np.empty(len(found.count), dtype)
+    features_of(found.count, found.rule, codes_of(found.counts_paths, feature), values)
+    return values

@@ -8,22 +8,25 @@ over queries weights each rule by how many queries selected it, so selections ar
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from rnnlogic.base.budget import Work
-from rnnlogic.base.types import Tick, no_tick
+from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.types import Arrays, Tick, no_tick
 from rnnlogic.config import Config
+from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.features.table import Candidates
 from rnnlogic.fit.given import Edits
 from rnnlogic.fit.settings import EMSettings
-from rnnlogic.generator.network import RankedRules, RuleGenerator, SampledRules
+from rnnlogic.generator.network import RankedRules, RuleGenerator
 from rnnlogic.generator.train import Schedule, fit_generator
 from rnnlogic.predictors.base import predictor_class
 from rnnlogic.predictors.loglinear.fit import Lesson, Solved, Weights, gathered, solve_relations
@@ -71,7 +74,7 @@ def em_round(
     """
     seed, budget = config.seed * 1000 + state.round + 1, work.budget
     wanted = numbers_of_rules(graph, config.em.rules, config.generator.rules_per_mined, mined)
-    rules, log_prior = generate(state.generator, wanted, config, seed, work.threads or 1, edits)
+    rules, log_prior = generate(state.generator, wanted, work.threads or 1, edits)
     budget.check()
     queries = training_queries(graph, config.em.queries_per_relation, seed)
     # A round only asks which rules are worth having, so signs are free as in the paper
@@ -106,21 +109,10 @@ def numbers_of_rules(graph: Graph, number: int, per_mined: float | None, mined: 
 
 
 def generate(
-    generator: RuleGenerator,
-    wanted: Numbers,
-    config: Config,
-    seed: int,
-    threads: int = 1,
-    edits: Edits | None = None,
+    generator: RuleGenerator, wanted: Numbers, threads: int = 1, edits: Edits | None = None
 ) -> tuple[RuleSet, NDArray[np.float64]]:
-    """So many rules of each relation [2R], by beam search or sampling, the pinned ones, log-probabilities."""
-    banned = None if edits is None else edits.banned
-    found: RankedRules | SampledRules
-    if config.em.search == "beam":
-        found = most_probable(generator, wanted, threads, banned)
-    else:
-        relations, random = np.flatnonzero(wanted), torch.Generator().manual_seed(seed)
-        found = generator.sample(relations, config.em.rules, random, banned)
+    """The most probable rules of each relation [2R], the pinned ones, and log-probabilities."""
+    found = most_probable(generator, wanted, threads, None if edits is None else edits.banned)
     if edits is None:
         return found.rules, found.log_prob
     return edits.with_pinned(found.rules, found.log_prob, generator.log_probs)
@@ -159,12 +151,11 @@ class Selection:
     def __call__(self, examples: Candidates, weights: Weights) -> NDArray[np.float64]:
         """How often each rule of the relation was selected, or its reward."""
         em, prior = self.settings, self.log_prior[examples.ids]
-        rng = np.random.default_rng([self.seed, examples.relation, 1])
-        draws = rng.random(examples.num_queries * em.selected)
         if em.optimizer == "reinforce":
+            rng = np.random.default_rng([self.seed, examples.relation, 1])
+            draws = rng.random(examples.num_queries * em.selected)
             return reward_samples(examples.examples, weights, prior, em.selected, draws)
-        uniform = draws if em.assignment == "sample" else draws[:0]
-        return select_rules(examples.examples, weights, em.prior_weight * prior, em.selected, uniform)
+        return select_rules(examples.examples, weights, em.prior_weight * prior, em.selected)
 
 
 def _replayed(
@@ -186,3 +177,33 @@ def _replayed(
 
 def _mean_loss(solved: list[Solved]) -> float:
     return float(np.mean([one.loss for one in solved])) if solved else 0.0
+
+
+def new_generator(dataset: Dataset, config: Config) -> RuleGenerator:
+    """An untrained generator of the configured sizes."""
+    settings = config.generator
+    return RuleGenerator(
+        2 * dataset.vocab.num_relations,
+        config.max_length,
+        input_size=settings.embedding_size,
+        hidden_size=settings.hidden_size,
+        seed=config.seed,
+    )
+
+
+def pack_generator(generator: RuleGenerator) -> Arrays:
+    """A generator's parameters as arrays."""
+    return {f"generator.{k}": v.detach().numpy().copy() for k, v in generator.state_dict().items()}
+
+
+def with_parameters(generator: RuleGenerator, arrays: Mapping[str, NDArray[Any]]) -> RuleGenerator:
+    """A generator of the same sizes with the parameters that `pack_generator` packed."""
+    prefix, other = "generator.", copy.deepcopy(generator)
+    state = {k.removeprefix(prefix): torch.tensor(v) for k, v in arrays.items() if k.startswith(prefix)}
+    try:
+        other.load_state_dict(state)
+    except RuntimeError as error:
+        raise RNNLogicError(
+            f"the generator of this fit has other sizes than the settings ({error})"
+        ) from None
+    return other

@@ -15,7 +15,7 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.features.aggregates import are_aggregates
 from rnnlogic.predictors.table import entry
 from rnnlogic.rules.patterns import Banned, parse_pinned
-from rnnlogic.rules.rule import format_rule
+from rnnlogic.rules.rule import format_rule, is_trivial, length_of
 from rnnlogic.rules.ruleset import RuleSet
 
 LogProb = Callable[[RuleSet], NDArray[np.float64]]
@@ -87,10 +87,12 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
 
     Given rules that are banned are left out. A pinned rule must not be banned.
     """
-    banned = Banned.from_text(config.banned, vocab)
+    banned = Banned.from_text(config.banned, vocab, only=config.only)
     pinned = RuleSet.from_rules(parse_pinned(text, vocab) for text in config.pinned)
     for i in np.flatnonzero(banned.mask(pinned)):
-        raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and banned; remove one of the two")
+        is_among = Banned.from_text(config.banned, vocab).mask(pinned)[i]
+        problem = "banned; remove one of the two" if is_among else "not among `only`; change one of the two"
+        raise RuleError(f"{format_rule(pinned[i], vocab)} is both pinned and {problem}")
     pinned = banned.keep(given.rules) | pinned
     constants = NO_RULES
     if config.generate:  # the settings add features to generated rules
@@ -107,9 +109,9 @@ def edits_of(config: Config, given: GivenRules, vocab: Vocab) -> Edits:
 def _require_writable(rules: RuleSet, max_length: int, vocab: Vocab) -> None:
     """Refuse rules that the generator cannot write: they have no probability."""
     for rule in rules:
-        if rule.length > max_length:
+        if length_of(rule) > max_length:
             problem = f"is longer than max_length={max_length}; raise it"
-        elif rule.length == 0 or rule.is_trivial:
+        elif length_of(rule) == 0 or is_trivial(rule):
             problem = "has an empty or trivial body; remove it"
         else:
             continue

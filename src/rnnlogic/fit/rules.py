@@ -9,9 +9,17 @@ from rnnlogic.base.budget import Budget, TimeIsUp, Work
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Arrays, no_tick
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.features.chains.sampling.budget import cuts_in_words
-from rnnlogic.fit.em import EMState, Numbers, em_round, most_probable, numbers_of_rules
-from rnnlogic.fit.generators import new_generator, pack_generator, with_parameters
+from rnnlogic.features.base import cuts_in_words
+from rnnlogic.fit.em import (
+    EMState,
+    Numbers,
+    em_round,
+    most_probable,
+    new_generator,
+    numbers_of_rules,
+    pack_generator,
+    with_parameters,
+)
 from rnnlogic.fit.given import with_missing
 from rnnlogic.fit.pipeline import Fit
 from rnnlogic.fit.preliminary import with_first_rules
@@ -34,7 +42,8 @@ def mined(fit: Fit, at: At) -> Made:
     if not statistics.support.any() and not is_cut and fit.dataset.values is None:
         raise RNNLogicError(
             "no rule was found whose paths join the ends of training facts; if rules are banned, ban "
-            "fewer; to learn only the weights of given rules, use --rules FILE --no-generate"
+            "fewer, and if `only` names few, name more; to learn only the weights of given rules, use "
+            "--rules FILE --no-generate"
         )
     arrays = pack_rules(rules) | {"quality": statistics.quality(config.mine.smoothing), "joined": joined}
     arrays |= {"is_cut": np.array(True)} if is_cut else {}

@@ -31,20 +31,18 @@ class BudgetSettings(Settings):
 class EMSettings(Settings):
     """EM rounds: generator and predictor teach each other."""
 
-    former: ClassVar[Mapping[str, str]] = {"generate": "search"}
+    gone: ClassVar[Mapping[str, str]] = {
+        "generate": "rules are found by beam search",
+        "search": "rules are found by beam search",
+        "assignment": "each query selects the rules with the highest H",
+    }
 
     optimizer: Literal["em", "reinforce", "none"] = Field(
         "em", description="How the generator learns: from selected rules, from rewards, or not at all"
     )
     rounds: int = Field(3, ge=0, description="EM rounds, at most")
     rules: int = Field(1000, ge=1, description="Rules generated per relation (paper: N = 1000)")
-    search: Literal["beam", "sample"] = Field(
-        "beam", description="The generator's most probable rules, or a sample (paper)"
-    )
     selected: int = Field(300, ge=1, description="Rules selected per training instance (paper: K = 300)")
-    assignment: Literal["hard", "sample"] = Field(
-        "hard", description="The K rules with the highest H, or K drawn from softmax(H); the paper has both"
-    )
     prior_weight: float = Field(0.01, ge=0, description="Weight of the generator's log-probability inside H")
     replay: bool = Field(
         True, description="The M-step also sees the mined rules and what earlier rounds selected"

@@ -94,7 +94,7 @@ def transfer(learned: Learned, source: Vocab, target: Dataset) -> tuple[Learned,
 
 def with_new_rules(known: Learned, given: RuleSet, graph: Graph, queries_per_relation: int) -> Learned:
     """What was learned, with more rules that the predictor has not seen in training."""
-    from rnnlogic.predictors.plus.unseen import with_unseen_rules
+    from rnnlogic.predictors.plus.network import with_unseen_rules
 
     new = RuleSet.from_rules(rule for rule in given if rule not in known.rules)
     statistics = rule_statistics(graph, new, training_queries(graph, queries_per_relation, 0))

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import RNNLogicError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.base.types import Arrays, Progress, silent
 from rnnlogic.config import Config, changed, preset_for
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.learn import learn
+from rnnlogic.fit.pipeline import learn
 from rnnlogic.fit.result import MemoryStore
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import RuleSet
 
 INPUT_SIZE, HIDDEN_SIZE = 512, 256  # as in the paper
-CHUNK_RULES = 1 << 13  # sequences that are sampled or scored at a time
+CHUNK_RULES = 1 << 13  # sequences that are scored at a time
 CHUNK_EXTENSIONS = 1 << 22  # (prefix, next relation) pairs that a beam search scores at a time
 WIDEST = 16  # times the usual width, at most, where bans leave too few rules
 
@@ -39,14 +39,6 @@ class RankedRules(NamedTuple):
     """Distinct rules, ascending by head, then descending by probability."""
 
     rules: RuleSet
-    log_prob: NDArray[np.float64]  # [n]
-
-
-class SampledRules(NamedTuple):
-    """Distinct rules, ascending by head and body, and how often each was drawn."""
-
-    rules: RuleSet
-    counts: NDArray[np.int64]  # [n]
     log_prob: NDArray[np.float64]  # [n]
 
 
@@ -166,21 +158,6 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
             total = total + following.flatten().index_select(0, row * following.shape[1] + token) @ share
         return total
 
-    def sample(
-        self, relations: ArrayLike, number: int, generator: torch.Generator, banned: Banned | None = None
-    ) -> SampledRules:
-        """Draw `number` rules for each head relation; a body that reaches the maximum length ends there.
-
-        Rules of maximum length are therefore drawn with p without the factor of END. Repeated rules are
-        counted. Banned rules are drawn again, and left out if that keeps failing.
-        """
-        heads = torch.from_numpy(np.unique(np.asarray(relations, dtype=np.int64))).repeat_interleave(number)
-        with torch.inference_mode():
-            drawn = self._allowed_draws(self._tables(), heads, generator, banned)
-        rows, counts = np.unique(drawn, axis=0, return_counts=True)
-        rules = self._rule_set(rows[:, 0], rows[:, 1:])
-        return SampledRules(rules, counts, self.log_probs(rules))
-
     def beam(
         self,
         relations: ArrayLike,
@@ -284,37 +261,6 @@ class RuleGenerator(torch.nn.Module):  # type: ignore[misc]  # mypy does not fol
             head = head[parent]
             state = self._read(tables, state.take(parent), head, last)
         return log_prob
-
-    def _allowed_draws(
-        self, tables: _Tables, heads: Tensor, generator: torch.Generator, banned: Banned | None
-    ) -> NDArray[np.int64]:
-        """Head and tokens [n, max_length + 2] of one body for each head; none where every draw is banned."""
-        kept = []
-        for _ in range(20):  # attempts to replace a banned rule by drawing again
-            tokens = [self._draw(tables, chunk, generator) for chunk in heads.split(CHUNK_RULES)]
-            rows: NDArray[np.int64] = torch.cat([heads[:, None], torch.cat(tokens)], dim=1).numpy()
-            if not banned:
-                return rows
-            again = banned.mask(self._rule_set(rows[:, 0], rows[:, 1:]))
-            kept.append(rows[~again])
-            heads = torch.from_numpy(rows[again, 0])
-            if not len(heads):
-                break
-        return np.concatenate(kept)
-
-    def _draw(self, tables: _Tables, heads: Tensor, generator: torch.Generator) -> Tensor:
-        """Tokens [n, max_length + 1] of one drawn body for each head [n]."""
-        tokens = torch.full((len(heads), self.max_length + 1), self.end)
-        row, state, last = torch.arange(len(heads)), tables.start.take(heads), heads
-        for length in range(self.max_length):
-            following = self._next_log_prob(state, heads[row], last, length)
-            last = following.exp().multinomial(1, generator=generator).squeeze(1)
-            tokens[row, length] = last
-            goes_on = last != self.end
-            row, last = row[goes_on], last[goes_on]
-            if length + 1 < self.max_length:
-                state = self._read(tables, state.take(goes_on.nonzero().squeeze(1)), heads[row], last)
-        return tokens
 
     def search(
         self, tables: _Tables, heads: Tensor, number: int, width: int, banned: Banned | None, longest: int

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.explain.names import printable
+from rnnlogic.base.text import printable
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer

@@ -8,7 +8,7 @@ agent can hand back what it was given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 import numpy as np
 from pydantic import Field
 
-from rnnlogic.base.errors import RNNLogicError, UnknownNameError
-from rnnlogic.explain.names import printable
+from rnnlogic.base.errors import UnknownNameError
+from rnnlogic.base.text import printable
+from rnnlogic.base.types import silent
+from rnnlogic.explain.asking import Question
+from rnnlogic.explain.explanation import Comparison
+from rnnlogic.explain.listing import Choice
 from rnnlogic.explain.sentences import fact_sentence, whole_rule
 from rnnlogic.render.card import run_card
 from rnnlogic.rules.parse import parse_rule
-from rnnlogic.serve.search import SIMILAR_TIER, NameIndex
+from rnnlogic.serve.runs import Limits, Served
 
 if TYPE_CHECKING:
     from rnnlogic.data.dataset import Evidence
@@ -29,12 +33,12 @@ if TYPE_CHECKING:
     from rnnlogic.model import RNNLogic
 
 MOST = 50  # no answer has more items
-QUESTIONS = 2_000_000  # `complete` asks at most so many at a call
 RULES, PATHS = 2, 1  # of every idea of an explanation
+PATIENT = Limits(steps=1e10)  # agents wait for minutes; what takes longer is for the command line
 AGENT = "agent"  # who decides if nobody is named
 
 Answer = dict[str, Any]
-Limit = Annotated[int, Field(ge=1, le=MOST, description="Maximum number of items.")]
+Most = Annotated[int, Field(ge=1, le=MOST, description="Maximum number of items.")]
 Entity = Annotated[str, Field(min_length=1, description="Name or label of an entity.")]
 Relation = Annotated[str, Field(min_length=1, description="Name of a relation; NAME^-1 is its inverse.")]
 Probability = Annotated[float, Field(ge=0, le=1, description="Minimum probability.")]
@@ -44,9 +48,12 @@ Result = TypeVar("Result")
 class Tools:
     """The tools on one model; each public method is one. Calls wait for each other: each uses all cores."""
 
-    def __init__(self, model: RNNLogic, folder: Path | None = None, evidence: Evidence = "all") -> None:
-        self._model, self._folder, self._evidence = model, folder, evidence
-        self._lock = Lock()
+    def __init__(
+        self, model: RNNLogic, folder: Path | None = None, facts: Evidence = "all", limits: Limits = PATIENT
+    ) -> None:
+        self._model, self._folder, self._lock = model, folder, Lock()
+        self._run = Served("", folder or Path(), model, limits, facts)
+        self._how = Question(facts=facts)
 
     @property
     def tools(self) -> list[Callable[..., Answer]]:
@@ -62,13 +69,13 @@ class Tools:
         with self._lock:
             return run_card(self._model, self._folder).markdown()
 
-    def describe_graph(self, limit: Limit = 30) -> Answer:
+    def describe_graph(self, most: Most = 30) -> Answer:
         """What the graph holds: its size, and its relations with their numbers of facts and an example.
 
         Ask this first. `relations` come by number of facts; `more_relations` tells how many were left out.
         """
         with self._lock:
-            graph, vocab = self._model.graph(self._evidence), self._model.dataset.vocab
+            graph, vocab = self._run.graph, self._run.vocab
             facts = [len(graph.edges(r)[0]) for r in range(vocab.num_relations)]
             order = np.argsort(-np.array(facts), kind="stable").tolist()
             return _safe(
@@ -77,35 +84,35 @@ class Tools:
                     "entities": vocab.num_entities,
                     "facts": len(graph),
                     "rules": len(self._model.learned.rules),
-                    "relations": [self._relation(r, facts[r]) for r in order[:limit]],
-                    "more_relations": max(len(order) - limit, 0),
-                    "probabilities": self._model.level(self._evidence).sentence(),
+                    "relations": [self._relation(r, facts[r]) for r in order[:most]],
+                    "more_relations": max(len(order) - most, 0),
+                    "probabilities": self._model.level(self._how.facts).sentence(),
                 }
             )
 
     def find_entity(
-        self, query: Annotated[str, Field(min_length=1, description="Part of a name.")], limit: Limit = 10
+        self, query: Annotated[str, Field(min_length=1, description="Part of a name.")], most: Most = 10
     ) -> Answer:
         """Entities whose name or label is, begins with, contains, or is spelled like the query."""
         with self._lock:
-            found = self._matches(query)
-            entities = [self._named(i) | {"facts": self._degree(i)} for i in found[:limit]]
-            return _safe({"entities": entities, "more": max(len(found) - limit, 0)})
+            found = self._run.entities.closest(query)
+            entities = [self._named(i) | {"facts": int(self._run.degree[i])} for i in found[:most]]
+            return _safe({"entities": entities, "more": max(len(found) - most, 0)})
 
-    def neighbours(self, entity: Entity, relation: Relation | None = None, limit: Limit = 20) -> Answer:
+    def neighbours(self, entity: Entity, relation: Relation | None = None, most: Most = 20) -> Answer:
         """Known facts of an entity, as head or tail; of one relation only if it is given (r^-1: as tail)."""
         with self._lock:
-            vocab, one = self._model.dataset.vocab, self._entity(entity)
+            vocab, one = self._run.vocab, self._entity(entity)
             wanted = range(2 * vocab.num_relations) if relation is None else [self._relation_id(relation)]
             facts = list(self._facts(one, wanted))
-            return _safe(self._named(one) | {"facts": facts[:limit], "more": max(len(facts) - limit, 0)})
+            return _safe(self._named(one) | {"facts": facts[:most], "more": max(len(facts) - most, 0)})
 
     def predict(
         self,
         relation: Relation,
         head: Entity | None = None,
         tail: Entity | None = None,
-        limit: Limit = 10,
+        most: Most = 10,
     ) -> Answer:
         """The best answers of (head, relation, ?) or (?, relation, tail) that are not known facts.
 
@@ -113,17 +120,13 @@ class Tools:
         `left_out` counts answers that cannot be true, such as a second one where each head has one.
         """
         with self._lock:
-            if (head is None) == (tail is None):
-                raise RNNLogicError("give either head or tail; `explain` takes both")
-            vocab, asked = self._model.dataset.vocab, self._relation_id(relation)
-            start = self._entity(head or tail or "")
-            turned = asked if tail is None else vocab.inverse(asked)
-            question = vocab.entities[start], vocab.relation_name(turned)
-            answers = self._model.predict(*question, limit, self._evidence)
+            asked = replace(self._question(head, relation, tail), most=most)
+            answers = self._run.predict([asked])[0]
             rows = [
                 {"entity": a.entity, "label": a.label, "probability": _chance(a.probability)} for a in answers
             ]
-            return _safe({"question": list(question), "answers": rows, "left_out": dict(answers.left_out)})
+            question = list(asked.forward(self._run.vocab))
+            return _safe({"question": question, "answers": rows, "left_out": dict(answers.left_out)})
 
     def explain(
         self,
@@ -131,7 +134,7 @@ class Tools:
         relation: Relation,
         tail: Entity,
         instead: Annotated[Entity | None, Field(description="Why not this tail?")] = None,
-        limit: Annotated[int, Field(ge=1, le=10, description="Maximum number of patterns.")] = 4,
+        most: Annotated[int, Field(ge=1, le=10, description="Maximum number of patterns.")] = 4,
     ) -> Answer:
         """Why relation(head, tail) is or is not likely: reasons to name, then ideas that sum to the score.
 
@@ -140,57 +143,46 @@ class Tools:
         from that other one: ideas with a negative contribution speak for the other.
         """
         with self._lock:
-            vocab = self._model.dataset.vocab
-            names = [vocab.entities[self._entity(one)] for one in (head, tail)]
-            fact = names[0], vocab.relation_name(self._relation_id(relation)), names[1]
-            if instead is not None:
-                other = vocab.entities[self._entity(instead)]
-                compared = self._model.explain(*fact, PATHS, self._evidence, instead=other)
-                ends = {"answer": compared.answer, "instead": compared.instead}
-                figures = {name: _figures(told.as_dict()) for name, told in ends.items()}
-                return _safe(figures | {"ideas": self._ideas(compared.ideas, limit)})
-            told = self._model.explain(*fact, PATHS, self._evidence)
+            told = self._run.explain(self._question(head, relation, tail, instead), PATHS)
+            if isinstance(told, Comparison):
+                ends = {"answer": told.answer, "instead": told.instead}
+                figures = {name: _figures(one.as_dict()) for name, one in ends.items()}
+                return _safe(figures | {"ideas": self._ideas(told.ideas, most)})
             values = told.as_dict()
             hangs_on = values["hangs_on"] and values["hangs_on"]["facts"]
             said = {name: values[name] for name in ("claim", "against", "base_rate", "rest")}
             reasons = [_reason(one) for one in values["reasons"]]
             found = said | _figures(values) | {"reasons": reasons, "hangs_on": hangs_on}
-            found |= {"ideas": self._ideas(told.ideas, limit)}
-            return _safe(found | {"more_ideas": max(len(told.ideas) - limit, 0)})
+            found |= {"ideas": self._ideas(told.ideas, most)}
+            return _safe(found | {"more_ideas": max(len(told.ideas) - most, 0)})
 
-    def rules(self, relation: Relation | None = None, limit: Limit = 10) -> Answer:
+    def rules(self, relation: Relation | None = None, most: Most = 10) -> Answer:
         """The rules that decide most, of one relation or of each, as logic and as a sentence."""
         with self._lock:
-            vocab = self._model.dataset.vocab
+            vocab = self._run.vocab
             name = None if relation is None else vocab.relation_name(self._relation_id(relation))
             known = self._model.learned.rules
             number = len(known) if relation is None else len(known.by_head(self._relation_id(relation)))
-            listed = self._model.rules(name, top=limit if name else 1)
-            listed.sort(key=lambda rule: (rule.weight < 0, not rule.support, -(rule.decided or 0)))
-            rows = [self._rule(rule.as_dict()) for rule in listed[:limit]]
+            listed = self._run.rules(name, Choice(most=most if name else 1))
+            listed = sorted(
+                listed, key=lambda rule: (rule.weight < 0, not rule.support, -(rule.decided or 0))
+            )
+            rows = [self._rule(rule.as_dict()) for rule in listed[:most]]
             return _safe({"rules": rows, "more": number - len(rows)})
 
     def complete(
         self,
         relation: Relation | None = None,
         min_probability: Probability = 0.5,
-        limit: Limit = 10,
+        most: Most = 10,
     ) -> Answer:
         """The most probable facts that the graph lacks, best first, each with a rule and the facts behind it.
 
         On a large graph, name a relation.
         """
         with self._lock:
-            vocab = self._model.dataset.vocab
-            name = None if relation is None else vocab.relation_name(self._relation_id(relation))
-            asked = vocab.num_entities * (vocab.num_relations if name is None else 1)
-            if asked > QUESTIONS:
-                way_out = "name a relation, or " if name is None else ""
-                raise RNNLogicError(
-                    f"this would ask {asked:,} questions, more than {QUESTIONS:,}; {way_out}run"
-                    " `rnnlogic complete` on the command line"
-                )
-            found = self._model.complete(name, min_probability, limit, self._evidence)
+            asked = replace(self._question(None, relation, None), min_probability=min_probability, most=most)
+            found = self._run.complete(asked, silent)
             rows = [fact.as_dict() | {"probability": _chance(fact.probability)} for fact in found]
             return _safe({"facts": rows})
 
@@ -209,48 +201,39 @@ class Tools:
         true, but not for the reason given; `undo` takes the last decision about the fact back.
         """
         with self._lock:
-            vocab = self._model.dataset.vocab
-            names = [vocab.entities[self._entity(one)] for one in (head, tail)]
-            fact = names[0], vocab.relation_name(self._relation_id(relation)), names[1]
+            asked = self._question(head, relation, tail)
+            fact = asked.head or "", asked.relation or "", asked.tail or ""
             if verdict == "undo":
                 made = self._model.undo_review(*fact, by=by)
                 return _safe({"undone": None if made is None else made.as_dict()})
             return _safe({"decision": self._model.review(*fact, verdict, comment, by).as_dict()})
 
     def _relation(self, relation: int, facts: int) -> Answer:
-        vocab = self._model.dataset.vocab
-        heads, tails = self._model.graph(self._evidence).edges(relation)
+        vocab = self._run.vocab
+        heads, tails = self._run.graph.edges(relation)
         example = None
         if len(heads):
             names = vocab.entity_label(int(heads[0])), vocab.entity_label(int(tails[0]))
             example = fact_sentence(names[0], relation, names[1], vocab)
         return {"name": vocab.relations[relation], "facts": facts, "example": example}
 
-    @cached_property
-    def _names(self) -> NameIndex:
-        """Entities by name and label, those with most facts first."""
-        vocab, arrays = self._model.dataset.vocab, self._model.graph(self._evidence).arrays
-        labels = [vocab.entity_label(i) for i in range(vocab.num_entities)]
-        degree = np.bincount(arrays.row_head, np.diff(arrays.row_edges), vocab.num_entities)
-        return NameIndex(vocab.entities, labels, degree.astype(np.int64))
-
-    def _matches(self, query: str) -> list[int]:
-        """Entities that match, the best first; only similar ones if there are no others."""
-        found = self._names.find(query, len(self._names))
-        close = [one.id for one in found if one.tier < SIMILAR_TIER]
-        return close or [one.id for one in found]
+    def _question(
+        self, head: str | None, relation: str | None, tail: str | None, instead: str | None = None
+    ) -> Question:
+        """A question by the names of the data."""
+        vocab, asked = self._run.vocab, replace(self._how, head=head, relation=relation, tail=tail)
+        return replace(asked, instead=instead).by(
+            lambda name: vocab.entities[self._entity(name)],
+            lambda name: vocab.relation_name(self._relation_id(name)),
+        )
 
     def _named(self, entity: int) -> Answer:
-        vocab = self._model.dataset.vocab
+        vocab = self._run.vocab
         return {"entity": vocab.entities[entity], "label": vocab.entity_label(entity)}
-
-    def _degree(self, entity: int) -> int:
-        graph = self._model.graph(self._evidence)
-        return sum(len(graph.neighbours(entity, r)) for r in range(2 * graph.num_relations))
 
     def _facts(self, entity: int, relations: range | list[int]) -> Iterator[list[str]]:
         """Facts (head, relation, tail) in the direction of the graph."""
-        graph, vocab = self._model.graph(self._evidence), self._model.dataset.vocab
+        graph, vocab = self._run.graph, self._run.vocab
         for relation in relations:
             for other in graph.neighbours(entity, relation).tolist():
                 is_turned = relation >= vocab.num_relations
@@ -258,23 +241,23 @@ class Tools:
                 name = vocab.relations[relation % vocab.num_relations]
                 yield [vocab.entities[ends[0]], name, vocab.entities[ends[1]]]
 
-    def _ideas(self, ideas: tuple[Idea, ...], limit: int) -> list[Answer]:
+    def _ideas(self, ideas: tuple[Idea, ...], most: int) -> list[Answer]:
         """The strongest ideas of either sign."""
-        strongest = sorted(ideas, key=lambda idea: -abs(idea.contribution))[:limit]
+        strongest = sorted(ideas, key=lambda idea: -abs(idea.contribution))[:most]
         return [
             {
                 "idea": idea.sentence,
                 "contribution": round(idea.contribution, 4),
                 "rules": [
                     {"rule": rule["rule"], "facts": rule["paths"][0] if rule["paths"] else []}
-                    for rule in idea.as_dict(self._model.dataset.vocab)["rules"][:RULES]
+                    for rule in idea.as_dict(self._run.vocab)["rules"][:RULES]
                 ],
             }
             for idea in strongest
         ]
 
     def _rule(self, rule: Answer) -> Answer:
-        vocab = self._model.dataset.vocab
+        vocab = self._run.vocab
         chain = parse_rule(rule["text"], vocab)
         figures = {name: rule[name] for name in ("support", "predictions", "lift", "decided", "right")}
         return {
@@ -285,11 +268,11 @@ class Tools:
         } | figures
 
     def _entity(self, name: str) -> int:
-        vocab = self._model.dataset.vocab
-        return _found(name, vocab.entity_id, vocab.entities)
+        vocab = self._run.vocab
+        return _found(name, self._run.entity, vocab.entities)
 
     def _relation_id(self, name: str) -> int:
-        vocab = self._model.dataset.vocab
+        vocab = self._run.vocab
         every = [vocab.relation_name(r) for r in range(2 * vocab.num_relations)]
         return _found(name, vocab.relation_id, every)
 

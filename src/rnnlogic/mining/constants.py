@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import UNSEEN
+from rnnlogic.features.base import UNSEEN, Items, find_items
 from rnnlogic.features.constants.kernels import SUPPORT, count_answers
-from rnnlogic.features.items import Items, find_items
 from rnnlogic.rules.patterns import Banned
 from rnnlogic.rules.ruleset import Kind, Kinds, RuleSet
 

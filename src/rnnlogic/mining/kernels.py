@@ -50,6 +50,13 @@ class Reached(NamedTuple):
     ptr: NDArray[np.int64]  # [k*q+1]
 
 
+class Weighed(NamedTuple):
+    """What results and queries count where facts have weights."""
+
+    value: NDArray[np.float64]  # [n] paths to each result
+    importance: NDArray[np.float64]  # [q] weight of the fact of each query
+
+
 class HeadsOfBodies(NamedTuple):
     """The rules with each body: those with body k are ptr[k] : ptr[k + 1]."""
 
@@ -173,45 +180,17 @@ def bodies_between(
 def count_hits(
     graph: GraphArrays,
     relation: int,
-    heads: NDArray[np.int32],
+    reached: Reached,
     answers: NDArray[np.int32],
-    entity: NDArray[np.int32],
-    ptr: NDArray[np.int64],
-    num_entities: int,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every grounded body: queries whose answer it reaches, and results that are not known answers."""
-    queries = len(answers)
-    bodies = (len(ptr) - 1) // max(queries, 1)
-    hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
-    is_known = np.zeros(num_entities, np.bool_)
-    for q in range(queries):
-        first, last = edges_of(graph, relation, heads[q])
-        is_known[graph.tails[first:last]] = True
-        for k in range(bodies):
-            for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                hits[k] += entity[i] == answers[q]
-                wrong[k] += not is_known[entity[i]] and entity[i] != answers[q]
-        is_known[graph.tails[first:last]] = False
-    return hits, wrong
-
-
-@compiled
-def weigh_hits(
-    graph: GraphArrays,
-    relation: int,
-    heads: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    importance: NDArray[np.float64],
-    entity: NDArray[np.int32],
-    value: NDArray[np.float64],
-    ptr: NDArray[np.int64],
+    weighed: Any,
     num_entities: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """`count_hits` where facts have weights: a result counts as its paths do, at most 1.
+    """For every grounded body: queries whose answer it reaches, and results that are not known answers.
 
-    An answer whose fact has importance [q] w counts as w right and 1 - w wrong. Other wrong results of the
-    query count w.
+    If `weighed` is not None, but `Weighed`, a result counts as its paths do, at most 1. An answer whose fact
+    has importance w counts as w right and 1 - w wrong, and other wrong results of the query count w.
     """
+    heads, entity, ptr = reached
     queries = len(answers)
     bodies = (len(ptr) - 1) // max(queries, 1)
     hits, wrong = np.zeros(bodies), np.zeros(bodies)
@@ -221,12 +200,14 @@ def weigh_hits(
         is_known[graph.tails[first:last]] = True
         for k in range(bodies):
             for i in range(ptr[k * queries + q], ptr[k * queries + q + 1]):
-                worth = min(value[i], 1.0)
+                worth, weight = 1.0, 1.0
+                if weighed is not None:
+                    worth, weight = min(weighed.value[i], 1.0), weighed.importance[q]
                 if entity[i] == answers[q]:
-                    hits[k] += worth * importance[q]
-                    wrong[k] += worth * (1.0 - importance[q])
+                    hits[k] += worth * weight
+                    wrong[k] += worth * (1.0 - weight)
                 elif not is_known[entity[i]]:
-                    wrong[k] += worth * importance[q]
+                    wrong[k] += worth * weight
         is_known[graph.tails[first:last]] = False
     return hits, wrong
 

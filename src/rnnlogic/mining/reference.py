@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
 from rnnlogic.features.chains.reference import tails_of
-from rnnlogic.mining.kernels import EntityEdges, Fact, HeadsOfBodies, Limits, Matches, Reached
+from rnnlogic.features.reference import cells_of
+from rnnlogic.mining.kernels import EntityEdges, Fact, HeadsOfBodies, Limits, Matches, Reached, Weighed
 
 WORD = (1 << 64) - 1
 
@@ -81,51 +82,25 @@ def _xorshift(state: int) -> Callable[[int], int]:
     return random_below
 
 
-def _cells(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]:
-    """(body, query, positions of its results) for every body and query."""
-    return [(row // queries, row % queries, range(ptr[row], ptr[row + 1])) for row in range(len(ptr) - 1)]
-
-
 def count_hits(
     graph: GraphArrays,
     relation: int,
-    heads: NDArray[np.int32],
+    reached: Reached,
     answers: NDArray[np.int32],
-    entity: NDArray[np.int32],
-    ptr: NDArray[np.int64],
-    num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """For every grounded body: queries whose answer it reaches, and results that are not known answers."""
-    bodies = (len(ptr) - 1) // max(len(answers), 1)
-    hits, wrong = np.zeros(bodies, np.int64), np.zeros(bodies, np.int64)
-    for body, query, positions in _cells(ptr, len(answers)):
-        known = {*tails_of(graph, relation, int(heads[query])), int(answers[query])}
-        hits[body] += sum(entity[i] == answers[query] for i in positions)
-        wrong[body] += sum(int(entity[i]) not in known for i in positions)
-    return hits, wrong
-
-
-def weigh_hits(
-    graph: GraphArrays,
-    relation: int,
-    heads: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    importance: NDArray[np.float64],
-    entity: NDArray[np.int32],
-    value: NDArray[np.float64],
-    ptr: NDArray[np.int64],
+    weighed: Weighed | None,
     num_entities: int,  # noqa: ARG001 - the kernel sizes its buffers by it
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """`count_hits` where facts have weights: a result counts as its paths do, at most 1."""
+    """For every grounded body: queries whose answer it reaches, and results that are not known answers."""
+    heads, entity, ptr = reached
     bodies = (len(ptr) - 1) // max(len(answers), 1)
     hits, wrong = np.zeros(bodies), np.zeros(bodies)
-    for body, query, positions in _cells(ptr, len(answers)):
-        known, weight = tails_of(graph, relation, int(heads[query])), float(importance[query])
+    for body, query, positions in cells_of(ptr, len(answers)):
+        known = tails_of(graph, relation, int(heads[query]))
+        weight = 1.0 if weighed is None else float(weighed.importance[query])
         for i in positions:
-            worth = min(float(value[i]), 1.0)
-            is_right = entity[i] == answers[query]
-            hits[body] += worth * weight * is_right
-            if is_right:
+            worth = 1.0 if weighed is None else min(float(weighed.value[i]), 1.0)
+            if entity[i] == answers[query]:
+                hits[body] += worth * weight
                 wrong[body] += worth * (1 - weight)
             elif int(entity[i]) not in known:
                 wrong[body] += worth * weight
@@ -141,7 +116,7 @@ def add_matches(
 ) -> None:
     """Compare what grounded bodies reach with the facts of the rules that have these bodies."""
     (heads, entity, ptr), (support, pca, pairs) = reached, found
-    for body, query, positions in _cells(ptr, len(heads)):
+    for body, query, positions in cells_of(ptr, len(heads)):
         head, ends = int(heads[query]), {int(entity[i]) for i in positions}
         for rule in range(rules.ptr[body], rules.ptr[body + 1]):
             known = tails_of(graph, int(rules.head[rule]), head)

@@ -6,6 +6,7 @@ eta each; all combinations are tried, as the best eta of one depends on those of
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -16,12 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from rnnlogic.base.budget import UNLIMITED, Budget, check_time, growing
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.graph import Graph
-from rnnlogic.embeddings.base import Embedding
-from rnnlogic.embeddings.together import Together
+from rnnlogic.embeddings.base import Embedding, Together
 from rnnlogic.evaluation.evaluate import KnownAnswers, Scorer
-from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import rank_answers
-from rnnlogic.predictors.pieces import PiecePredictor
+from rnnlogic.evaluation.ranks import query_metrics, rank_answers
+from rnnlogic.predictors.base import PiecePredictor, Task
+from rnnlogic.predictors.paths.settings import PathSettings
+from rnnlogic.predictors.plus.settings import PlusSettings
 
 FIRST_SAMPLE = 20  # validation facts that are asked first under a budget
 SCORES = 1 << 21  # scores of a piece of validation queries (16 MB; with more, memory is not reused)
@@ -69,6 +70,20 @@ def best_etas(
     mean = sums.sum(axis=0) / max(1, asked.sum())
     weighed = np.tile(mean, (len(sums), 1)) if np.isinf(prior) else sums + prior * mean
     return np.ascontiguousarray(tried[np.argmax(weighed, axis=1)].T)
+
+
+def chosen_etas(
+    alone: PiecePredictor, task: Task, settings: PathSettings | PlusSettings
+) -> NDArray[np.float64]:
+    """eta [M, 2R] by validation facts, for all relations alike or for each; `alone` scores by rules only."""
+    started = time.perf_counter()
+    assert task.embedding is not None
+    tried = combinations(settings.etas, task.embedding)
+    asking = alone, task.embedding, task.dataset, tried, settings.eta_facts
+    sums, asked = reciprocal_ranks(*asking, task.budget)
+    mrr = sums.sum(axis=0) / max(1, asked.sum())
+    task.note("eta", started, tried=tried.tolist(), valid_mrr=mrr.tolist())
+    return best_etas(sums, asked, tried, settings.eta_prior if settings.per_relation_eta else np.inf)
 
 
 def reciprocal_ranks(

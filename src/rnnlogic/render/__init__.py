@@ -1,1 +1,1 @@
-"""The run card: one page about a fitted model."""
+"""Explanations, answers, rules and run cards as text, HTML and SVG."""

@@ -14,14 +14,10 @@ from rnnlogic.config import Config
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.listing import Choice, RuleInfo, list_rules
-from rnnlogic.explain.names import numbered, relation_words
-from rnnlogic.explain.sentences import whole_rule
+from rnnlogic.explain.sentences import numbered, relation_words, whole_rule
 from rnnlogic.fit.result import Learned
-from rnnlogic.render.page import Card, Section, Table
-from rnnlogic.render.plots import frontier_picture, reliability_picture
-from rnnlogic.rules.parse import parse_rule
-from rnnlogic.runs.folder import Run
-from rnnlogic.runs.frontier import HEADERS, frontier_rows
+from rnnlogic.render.page import Card, Section, Table, frontier_picture, reliability_picture
+from rnnlogic.runs.folder import HEADERS, Run, frontier_rows
 
 RELATIONS, RULES = 12, 2  # relations that are shown, and rules of each
 SCORES = ("mrr", "mr", "hits@1", "hits@3", "hits@10")
@@ -150,7 +146,7 @@ def _rules(learned: Learned, dataset: Dataset) -> Section:
     ]
     relations = [relation for relation in asked if relation in known]
     shown = relations[:RELATIONS]
-    rows = tuple(_rule_row(rule, vocab) for rule in list_rules(learned, dataset, shown, Choice(top=RULES)))
+    rows = tuple(_rule_row(rule, vocab) for rule in list_rules(learned, dataset, shown, Choice(most=RULES)))
     headers = ("relation", "rule", "weight", "confidence", "lift", "known of predicted")
     says = (
         "The rules of each relation that decide most; confidence is the share of what a rule predicts that is"
@@ -162,12 +158,9 @@ def _rules(learned: Learned, dataset: Dataset) -> Section:
 
 
 def _rule_row(rule: RuleInfo, vocab: Vocab) -> tuple[Any, ...]:
-    chain = parse_rule(rule.text, vocab)
-    says = whole_rule(chain, vocab)
-    name = relation_words(chain.head, vocab)
     return (
-        name,
-        says,
+        relation_words(rule.rule.head, vocab),
+        whole_rule(rule.rule, vocab),
         round(rule.weight, 3),
         round(rule.confidence, 3),
         None if rule.lift is None else round(rule.lift, 1),

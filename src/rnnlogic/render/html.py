@@ -10,21 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+from rnnlogic.base.text import printable
 from rnnlogic.calibrate.level import shown
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.chosen import Reason
-from rnnlogic.explain.names import entity_words, numbered, printable, relation_words, typed_words
-from rnnlogic.explain.reasons import Contribution, Idea
-from rnnlogic.explain.summary import ALONE, ReasonTold, claim, reason_line
-from rnnlogic.explain.walks import comes_back
+from rnnlogic.explain.question import comes_back
+from rnnlogic.explain.reasons import Contribution, Idea, Reason
+from rnnlogic.explain.sentences import entity_words, numbered, relation_words, typed_words
+from rnnlogic.explain.summary import ALONE, HIDDEN, ReasonTold, claim, reason_line
 from rnnlogic.features.chains.paths import Path
-from rnnlogic.render.lines import fact_line
 from rnnlogic.render.svg import AGAINST, COLOURS, Strand, picture
+from rnnlogic.render.text import fact_line
 from rnnlogic.rules.rule import Rule, format_rule
 
 if TYPE_CHECKING:
-    from rnnlogic.explain.comparison import Comparison
-    from rnnlogic.explain.explanation import Explanation
+    from rnnlogic.explain.explanation import Comparison, Explanation
 
 IDEAS, COUNTER_IDEAS, RULES = 3, 1, 2  # in the picture
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -152,7 +151,7 @@ def _figures(told: Explanation) -> str:
 def _notes(told: Explanation) -> str:
     notes = []
     if told.is_known:
-        notes.append("<p>The fact is in the graph; it was hidden to apply the rules.</p>")
+        notes.append(f"<p>{HIDDEN}</p>")
     if told.kind == "leave-one-out":
         notes.append(
             "<p>Each number is the score minus the score without the rule; they need not sum to it.</p>"
@@ -249,11 +248,7 @@ def _idea(idea: Idea, shade: str, is_open: bool, vocab: Vocab) -> str:
 
 
 def _rule(rule: Contribution, is_alike: bool, vocab: Vocab) -> str:
-    phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
-    alike = ", alike" if is_alike else ""
-    walks = f", {rule.paths_in_words}" if rule.count else ""
-    record = "" if rule.record is None else f", right in {rule.record.text()}"
-    numbers = f"weight {rule.weight:.4f}{walks}{phi}{record}{alike}"
+    numbers = rule.numbers + (", alike" if is_alike else "")
     words = format_rule(rule.chain, vocab, labels=True)
     paths = "".join(f'<div class="path">{bdi(line)}</div>' for line in rule.because)
     paths += "".join(f'<div class="path">{path_html(path, vocab)}</div>' for path in rule.paths)

@@ -10,13 +10,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
+from rich.cells import cell_len
+
+from rnnlogic.base.text import printable
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import columns, entity_words, printable, relation_words, shortened
-from rnnlogic.explain.sentences import fact_sentence
+from rnnlogic.explain.sentences import entity_words, fact_sentence, relation_words, shortened
+from rnnlogic.render.svg import named_box
 
 LETTER, STEP_LETTER = 7.1, 6.1  # widths of a letter of an entity and of a relation
 NAME, STEP = 24, 22  # letters of an entity's name, and of a relation's
-ROW, BOX, MARGIN = 36, 26, 12  # distances, and the height of an entity's box
+ROW, MARGIN = 36, 12  # distances
 BEND, PAD, SIGN = 26, 10, 9  # width of a curve; room beside a relation's name; half of a sign
 
 
@@ -58,7 +61,7 @@ def neighbourhood(middle: Around, vocab: Vocab, links: Links) -> str:
     root, rows = _placed(middle, 0, 0.0)
     every = list(_walk(root))
     lefts = _lefts(every, vocab)
-    width = MARGIN + max(lefts[spot.depth] + _room(spot.one, vocab) for spot in every)
+    width = MARGIN + max(lefts[spot.depth] + _width(spot.one, vocab) + 2 * SIGN for spot in every)
     height = rows * ROW + 2 * MARGIN
     title = escape(f"Facts around {printable(entity_words(middle.entity, vocab))}")
     parts = [part for spot in every for part in _drawn(spot, lefts, vocab, links)]
@@ -113,7 +116,7 @@ def _drawn(spot: _Placed, lefts: Sequence[float], vocab: Vocab, links: Links) ->
     if one.left_out:
         x, y = lefts[spot.depth + 1], (spot.facts[-1].y if spot.facts else spot.y) + ROW
         address = escape(links.page(one.entity))
-        text = f'<text x="{x:.1f}" y="{y + 4:.1f}">{_more(one)}</text>'
+        text = f'<text x="{x:.1f}" y="{y + 4:.1f}">and {one.left_out:,} more</text>'
         yield f'<a class="more" href="{address}">{text}</a>'
 
 
@@ -121,15 +124,9 @@ def _box(one: Around, left: float, right: float, y: float, vocab: Vocab, links: 
     """The name of an entity, which leads to its page, or to what is said of a proposal."""
     kind = "end" if one.relation is None else "proposed" if one.why else "entity"
     told = f' data-why="{escape(one.why)}"' if one.why else ""
-    words = shortened(printable(entity_words(one.entity, vocab)), NAME)
-    place = f'x="{left:.1f}" y="{y - BOX / 2:.1f}" width="{right - left:.1f}" height="{BOX}"'
-    return (
-        f'<a class="{kind}" href="{escape(one.link or links.page(one.entity))}"{told}>'
-        f"<title>{escape(one.why or printable(vocab.described(one.entity)))}</title>"
-        f'<rect {place} rx="{BOX / 2}"/>'
-        f'<text x="{(left + right) / 2:.1f}" y="{y + 4.5:.1f}" text-anchor="middle">'
-        f"{escape(words)}</text></a>"
-    )
+    place, title = ((left + right) / 2, y, right - left), one.why or printable(vocab.described(one.entity))
+    address = escape(one.link or links.page(one.entity))
+    return f'<a class="{kind}" href="{address}"{told}>{named_box(place, _name(one, vocab), title)}</a>'
 
 
 def _fact(
@@ -166,21 +163,15 @@ def _sign(one: Around, x: float, y: float, vocab: Vocab, links: Links) -> str:
     )
 
 
-def _more(one: Around) -> str:
-    """What is said of facts that are not drawn."""
-    return f"and {one.left_out:,} more"
-
-
-def _room(one: Around, vocab: Vocab) -> float:
-    """The width of a box with the sign behind it."""
-    return _width(one, vocab) + 2 * SIGN
-
-
 def _width(one: Around, vocab: Vocab) -> float:
-    return columns(shortened(printable(entity_words(one.entity, vocab)), NAME)) * LETTER + 20
+    return cell_len(_name(one, vocab)) * LETTER + 20
+
+
+def _name(one: Around, vocab: Vocab) -> str:
+    return shortened(printable(entity_words(one.entity, vocab)), NAME)
 
 
 def _label_width(one: Around, vocab: Vocab) -> float:
     if one.relation is None:
         return 0.0
-    return columns(shortened(printable(relation_words(one.relation, vocab)), STEP)) * STEP_LETTER
+    return cell_len(shortened(printable(relation_words(one.relation, vocab)), STEP)) * STEP_LETTER

@@ -11,15 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from typing import NamedTuple
 
+from rich.cells import cell_len
+
+from rnnlogic.base.text import printable
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import (
-    columns,
-    entity_words,
-    printable,
-    relation_words,
-    shortened,
-)
-from rnnlogic.explain.walks import facts_of
+from rnnlogic.explain.question import facts_of
+from rnnlogic.explain.sentences import entity_words, relation_words, shortened
 from rnnlogic.features.chains.paths import Fact, Path
 
 COLOURS = ("#2f80d0", "#d9731a", "#2a9d68", "#a05fd0", "#b08c00")  # of ideas for; readable on light and dark
@@ -110,7 +107,7 @@ def _spots(strands: Sequence[Strand], vocab: Vocab) -> dict[int, _Spot]:
 def _columns(layers: dict[int, list[int]], strands: Sequence[Strand], vocab: Vocab) -> dict[int, float]:
     """The middle of each column; the names of relations fit between two of them."""
     relations = {relation for strand in strands for relation in strand.path.relations}
-    label = max((min(columns(relation_words(r, vocab)), STEP) for r in relations), default=0) * STEP_LETTER
+    label = max((min(cell_len(relation_words(r, vocab)), STEP) for r in relations), default=0) * STEP_LETTER
     middles, edge = {}, float(MARGIN)
     for layer in sorted(layers):
         width = max(_width(entity, vocab) for entity in layers[layer])
@@ -120,7 +117,7 @@ def _columns(layers: dict[int, list[int]], strands: Sequence[Strand], vocab: Voc
 
 
 def _width(entity: int, vocab: Vocab) -> float:
-    return columns(_name(entity, vocab)) * LETTER + 20
+    return cell_len(_name(entity, vocab)) * LETTER + 20
 
 
 def _ordered(entities: list[int], strands: Sequence[Strand]) -> list[int]:
@@ -177,7 +174,7 @@ def _labels(edges: list[tuple[_Edge, _Curve]], spots: dict[int, _Spot], vocab: V
     for edge, curve in edges:
         head, relation, tail = edge.fact
         words = printable(relation_words(relation, vocab))
-        half = columns(shortened(words, STEP)) * STEP_LETTER / 2
+        half = cell_len(shortened(words, STEP)) * STEP_LETTER / 2
         places = [_point(curve, along) for along in ALONG]
         x, y = next((at for at in places if not _covers(at, half, taken)), places[0])
         taken.append((x, y, half, LABEL))
@@ -224,11 +221,19 @@ def _curve(start: _Spot, end: _Spot, bend: float) -> _Curve:
 def _box(entity: int, spot: _Spot, is_end: bool, vocab: Vocab, marks: str) -> str:
     kind = "end" if is_end else "entity"
     return (
-        f'<g class="{kind}"{marks}><title>{escape(printable(vocab.described(entity)))}</title>'
-        f'<rect x="{spot.x - spot.width / 2:.1f}" y="{spot.y - BOX / 2:.1f}" width="{spot.width:.1f}" '
+        f'<g class="{kind}"{marks}>'
+        f"{named_box(spot[1:], _name(entity, vocab), printable(vocab.described(entity)))}</g>"
+    )
+
+
+def named_box(place: tuple[float, float, float], name: str, title: str) -> str:
+    """A box with a name and a tooltip; `place` is its middle (x, y), and its width."""
+    x, y, width = place
+    return (
+        f"<title>{escape(title)}</title>"
+        f'<rect x="{x - width / 2:.1f}" y="{y - BOX / 2:.1f}" width="{width:.1f}" '
         f'height="{BOX}" rx="{BOX / 2}"/>'
-        f'<text x="{spot.x:.1f}" y="{spot.y + 4.5:.1f}" text-anchor="middle">{escape(_name(entity, vocab))}'
-        "</text></g>"
+        f'<text x="{x:.1f}" y="{y + 4.5:.1f}" text-anchor="middle">{escape(name)}</text>'
     )
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol, TypeVar
 
-from rnnlogic.base.frames import frame
-from rnnlogic.base.text import text_table
+from rnnlogic.base.text import frame, text_table
 from rnnlogic.render.html import table
 
 

@@ -1,4 +1,4 @@
-"""Explanations for a terminal: one screen, or everything."""
+"""Explanations for a terminal: one screen, or everything. Names get shorter until lines fit."""
 
 from __future__ import annotations
 
@@ -6,36 +6,50 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.cells import cell_len
+
+from rnnlogic.base.text import printable
 from rnnlogic.calibrate.level import shown
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import (
-    columns,
+from rnnlogic.explain.question import comes_back
+from rnnlogic.explain.reasons import Contribution, Idea, total
+from rnnlogic.explain.sentences import (
     entity_words,
+    fact_sentence,
     numbered,
-    printable,
     relation_words,
+    rule_sentence,
     shortened,
     typed_words,
     walk_words,
     wrapped,
 )
-from rnnlogic.explain.reasons import Contribution, Idea, total
-from rnnlogic.explain.sentences import rule_sentence
-from rnnlogic.explain.walks import comes_back
+from rnnlogic.explain.summary import (
+    ALONE,
+    HIDDEN,
+    SEE_ALL,
+    ReasonTold,
+    Summary,
+    claim,
+    reason_line,
+    summary_of,
+    verdict,
+)
 from rnnlogic.features.chains.paths import Path
-from rnnlogic.render.lines import fewest, fitted
-from rnnlogic.render.screen import HIDDEN, LEFT_OUT, because, dependence, screen
 from rnnlogic.rules.rule import format_rule
 
 if TYPE_CHECKING:
-    from rnnlogic.explain.comparison import Comparison
-    from rnnlogic.explain.explanation import Explanation
+    from rnnlogic.explain.explanation import Comparison, Explanation
 
 NAME_LENGTHS = (40, 30, 24, 20, 17, 14, 12, 10, 8)  # names of a path get so short to fit
 TYPED_LENGTH = 17  # where they would have to be shorter, their types are left out
 AGAINST = 3  # what speaks against, after three ideas that speak for the answer
 # The places that rules get on a screen, one after the other while there is room, by the idea they belong to.
 PLACES = (0, 1, 2, 0, AGAINST, 1, 2)
+LEFT_OUT = "Each number: the score minus the score without it; they need not sum to it."
+FACTS = 4  # of those that it depends on
+NAMES = (40, 30, 24, 20, 16, 12)  # columns of a name, as many as fit
+SENTENCE_NAMES = NAMES[:5]  # of a name in a sentence that is no reason
 
 
 class Story(NamedTuple):
@@ -57,8 +71,8 @@ class Story(NamedTuple):
 def explanation(told: Explanation, everything: bool, width: int, height: int) -> list[str]:
     """The lines of an explanation."""
     if not everything:
-        return screen(told, width, height)
-    top, bottom = list(_verdict(told, width)), list(dependence(told, True, width))
+        return _explanation_screen(told, width, height)
+    top, bottom = list(_verdict(told, width)), list(_dependence(told, True, width))
     return _all(Story(top, ("For it", "Against it"), told.ideas, bottom, told.vocab))
 
 
@@ -85,7 +99,7 @@ def _title(told: Explanation, everything: bool, width: int) -> list[str]:
         head, tail = vocab.described(told.head), vocab.described(told.tail)
         return [printable(f"{relation}({head}, {tail})")]
     relation = relation_words(told.relation, vocab) + ("^-1" if told.relation >= vocab.num_relations else "")
-    most = max((width - columns(relation) - 4) // 2, 10)
+    most = max((width - cell_len(relation) - 4) // 2, 10)
     ends = ", ".join(typed_words(end, vocab, most) for end in (told.head, told.tail))
     return wrapped(f"{shortened(printable(relation), width // 2)}({ends})", width)
 
@@ -101,7 +115,7 @@ def _verdict(told: Explanation, width: int) -> Iterator[str]:
         if told.kind == "leave-one-out":
             yield f"  {LEFT_OUT}"
         yield ""
-        yield from because(told, len(told.reasons), width)
+        yield from _because(told, len(told.reasons), width)
 
 
 def _figures(told: Explanation, brief: bool = False) -> str:
@@ -133,6 +147,11 @@ def _screen(story: Story, width: int, height: int) -> list[str]:
                 numbers, blocks = more, tried
         if any(numbers):
             break
+    return _joined(blocks, height)
+
+
+def _joined(blocks: Sequence[Sequence[str]], height: int) -> list[str]:
+    """The lines of blocks, with empty lines between them if there is room, or as many as fit."""
     lines = [line for block in blocks for line in block]
     if len(lines) > height:
         return [*lines[: height - 1], "... --all shows everything."]
@@ -152,7 +171,7 @@ def _halves(story: Story, numbers: list[int], path_lines: int, width: int) -> It
     for heading, half, limit in zip(story.headings, story.halves(), limits, strict=True):
         lines = wrapped(f"{heading} ({_sum(half):+.4g})", width) if half else []
         for idea, number in zip(half, limit, strict=False):
-            lines += fitted(f"{printable(idea.sentence)}.", width, f"{_percent(idea):>4}  ", 1)
+            lines += _fitted(f"{printable(idea.sentence)}.", width, f"{_percent(idea):>4}  ", 1)
             for group in idea.groups[:number]:
                 lines += _group(group, story.vocab, path_lines, width)
         yield lines
@@ -162,7 +181,7 @@ def _group(group: tuple[Contribution, ...], vocab: Vocab, path_lines: int, width
     """Rules that are alike: the strongest in words, and one path."""
     alike = f"; {numbered(len(group) - 1, 'more rule')} alike" if len(group) > 1 else ""
     words = printable(rule_sentence(group[0].chain, vocab)) + alike
-    yield from fitted(words, width, f"      {total(group):+.4f}  ", 2)
+    yield from _fitted(words, width, f"      {total(group):+.4f}  ", 2)
     for path in group[0].paths[:1]:
         yield from _short_path(path, vocab, path_lines, width)
 
@@ -174,18 +193,18 @@ def _short_path(path: Path, vocab: Vocab, most_lines: int, width: int) -> list[s
         wrapped(_path(path, vocab, length, with_types), width, " " * 8)
         for length, with_types in (*typed, *((length, False) for length in NAME_LENGTHS))
     )
-    return fewest(tries, most_lines)
+    return _fewest(tries, most_lines)
 
 
 def _path(path: Path, vocab: Vocab, length: int, with_types: bool) -> str:
     """A path with short names; the ends have their types in the title."""
     ends = {path.entities[0], path.entities[-1]}
-    entities = [
-        typed_words(entity, vocab, length)
-        if with_types and entity not in ends
-        else shortened(printable(entity_words(entity, vocab)), length)
-        for entity in path.entities
-    ]
+
+    def name(entity: int) -> str:
+        if with_types and entity not in ends:
+            return typed_words(entity, vocab, length)
+        return shortened(printable(entity_words(entity, vocab)), length)
+
     relations = [
         (
             shortened(printable(relation_words(relation, vocab)), length)
@@ -195,12 +214,8 @@ def _path(path: Path, vocab: Vocab, length: int, with_types: bool) -> str:
         for head, relation, tail in zip(path.entities, path.relations, path.entities[1:], strict=False)
     ]
     again = comes_back(path)
-    mark = (
-        ""
-        if again is None
-        else f" (comes back to {shortened(printable(entity_words(again, vocab)), length)})"
-    )
-    return " ".join(walk_words(entities, relations)) + mark
+    mark = "" if again is None else f" (comes back to {name(again)})"
+    return " ".join(walk_words([*map(name, path.entities)], relations)) + mark
 
 
 def _more(story: Story, numbers: list[int]) -> Iterator[str]:
@@ -232,11 +247,7 @@ def _all(story: Story) -> list[str]:
 def _rules(group: tuple[Contribution, ...], vocab: Vocab) -> Iterator[str]:
     for place, rule in enumerate(group):
         yield f"  {rule.contribution:+9.4f}  {printable(format_rule(rule.chain, vocab, labels=True))}"
-        phi = "" if rule.phi is None else f", phi {rule.phi:.4f}"
-        same = ", alike" if place else ""
-        paths = f", {rule.paths_in_words}" if rule.count else ""
-        record = "" if rule.record is None else f", right in {rule.record.text()}"
-        yield f"             weight {rule.weight:.4f}{paths}{phi}{record}{same}"
+        yield f"             {rule.numbers}{', alike' if place else ''}"
         yield from (f"               {printable(line)}" for line in rule.because)
         for path in rule.paths:
             again = "" if comes_back(path) is None else " (comes back to where it was)"
@@ -251,3 +262,116 @@ def _sum(ideas: Iterable[Idea]) -> float:
 
 def _percent(idea: Idea) -> str:
     return f"{idea.share:.0%}" if abs(idea.share) < 10 else ">999%" if idea.share > 0 else "<-999%"
+
+
+def _explanation_screen(told: Explanation, width: int, height: int) -> list[str]:
+    """As many reasons as fit, and empty lines if there is room for them."""
+    for number in (*range(len(told.reasons), 1, -1), 1):
+        blocks = _explanation_blocks(told, number, width)
+        if sum(map(len, blocks)) <= height:
+            break
+    return _joined(blocks, height)
+
+
+def _because(told: Explanation, number: int, width: int) -> list[str]:
+    """The reasons, so many of them, and what speaks against the answer."""
+    whole = summary_of(told, number)
+    tries = [summary_of(told, number, length) for length in NAMES]
+    lines = list[str]()
+    for place in range(len(whole.reasons)):
+        lines += _reason_lines([one.reasons[place] for one in tries], width)
+    if not whole.reasons:
+        strongest = [idea.sentence for idea in told.ideas if idea.contribution > 0][:1]
+        lines += _fitted(printable((strongest or ["nothing"])[0]), width, _lead("because"), 2)
+    return [*lines, *_remarks(whole, width)]
+
+
+def _violation(told: Explanation, width: int) -> list[str]:
+    """The constraint that an answer breaks, which is why it is left out of answers."""
+    return _fitted(printable(told.broken), width, _lead("against"), 3) if told.broken else []
+
+
+def _reason_lines(tries: list[ReasonTold], width: int) -> Iterator[str]:
+    """A reason in words with its record, then the rule; of a rule with constants, the fact behind it too."""
+    told = tries[0]
+    yield from _fewest((wrapped(reason_line(one), width, _lead(one.lead)) for one in tries), 2)
+    if told.facts:
+        yield from _fewest((wrapped("; ".join(one.facts), width, _lead("  fact")) for one in tries), 1)
+    yield from _fitted(told.rule, width, _lead("  rule"), 2)
+    alone = f". {ALONE}" if told.is_enough and told.lead == "because" else ""
+    yield from wrapped(f"{told.about}{alone}", width, _lead(""))
+
+
+def _dependence(told: Explanation, everything: bool, width: int) -> Iterator[str]:
+    """The facts without which it is no longer first."""
+    found = told.hangs_on
+    if found is None:
+        return
+    yield from wrapped(found.text(), width)
+    facts = found.facts if everything else found.facts[:FACTS]
+    words = [fact_line(*fact, told.vocab, None if everything else NAMES[2]) for fact in facts]
+    more = len(found.facts) - len(facts)
+    if words:
+        yield from wrapped("; ".join(words) + (f"; and {more} more" if more else ""), width, "  ")
+
+
+def _remarks(whole: Summary, width: int) -> Iterator[str]:
+    """What speaks against it, and the base rate."""
+    for place, text in enumerate(whole.against or ("nothing",)):
+        yield from _fitted(text, width, _lead("" if place else "against"), 3)
+    if whole.base_rate:
+        yield from _fitted(whole.base_rate, width, _lead("base rate"), 1)
+
+
+def _explanation_blocks(told: Explanation, number: int, width: int) -> list[list[str]]:
+    top = _top(told, width)
+    if told.is_known:
+        top += wrapped(HIDDEN, width, "  ")
+    if not math.isfinite(told.score):
+        return [[*top, *_violation(told, width)]]
+    top += [f"  {LEFT_OUT}"] if told.kind == "leave-one-out" else []
+    more = summary_of(told, number).rest
+    bottom = [*_dependence(told, False, width), *(wrapped(more + SEE_ALL, width) if more else [])]
+    return [block for block in (top, _because(told, number, width), bottom) if block]
+
+
+def _top(told: Explanation, width: int) -> list[str]:
+    """The claim, and the verdict at the right of it, or below where there is no room."""
+    left, right = claim(told), verdict(told)
+    if cell_len(left) + 2 + cell_len(right) <= width:
+        return [left + " " * (width - cell_len(left) - cell_len(right)) + right]
+    lines = _fewest((wrapped(claim(told, most), width) for most in NAMES), 1)
+    return [*lines, *wrapped(right, width, "  ")]
+
+
+def _lead(word: str) -> str:
+    return word.ljust(10)  # columns of "because" and the like
+
+
+def _fitted(text: str, width: int, first: str, most_lines: int) -> list[str]:
+    """A sentence on few lines if shorter names make that possible."""
+    return _fewest(
+        (
+            wrapped(" ".join(shortened(word, length) for word in text.split()), width, first)
+            for length in SENTENCE_NAMES
+        ),
+        most_lines,
+    )
+
+
+def _fewest(tries: Iterable[list[str]], most_lines: int) -> list[str]:
+    """The first with at most so many lines; if there is none, the first of those with fewest."""
+    found: list[list[str]] = []
+    for lines in tries:
+        if len(lines) <= most_lines:
+            return lines
+        found.append(lines)
+    return min(found, key=len)
+
+
+def fact_line(head: int, relation: int, tail: int, vocab: Vocab, length: int | None) -> str:
+    """A fact in words, in the direction of the graph, its names in at most so many columns."""
+    ends = [printable(entity_words(entity, vocab)) for entity in (head, tail)]
+    if length is not None:
+        ends = [shortened(end, length) for end in ends]
+    return printable(fact_sentence(ends[0], relation, ends[1], vocab) + vocab.told_of(head, relation, tail))

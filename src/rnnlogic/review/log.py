@@ -16,8 +16,8 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rnnlogic.base.atomic import sync_folder
 from rnnlogic.base.errors import DataError
+from rnnlogic.base.files import sync_folder
 from rnnlogic.base.lock import briefly_locked
 from rnnlogic.base.text import cell
 from rnnlogic.review.decision import UNDO, Decision, Fact, parsed

@@ -58,16 +58,6 @@ class Condition(NamedTuple):
     interval: Interval
 
     @property
-    def is_trivial(self) -> bool:
-        """A condition never concludes what it asks for."""
-        return False
-
-    @property
-    def length(self) -> int:
-        """A condition counts as one atom."""
-        return 1
-
-    @property
     def compares(self) -> bool:
         """Whether it compares X with Y."""
         return self.constant < 0

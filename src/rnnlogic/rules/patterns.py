@@ -1,7 +1,7 @@
-"""Bans on rules, written as patterns: `treats <- * & causes`, `* <- isa & ...`, `treats(X,*) <- *(X,Z)`.
+"""Which rules may be used, by patterns: `treats <- * & causes`, `* <- isa & ...`, `treats(X,*) <- *(X,Z)`.
 
-A pattern bans a rule in both directions: `h(X,Y) <- body` read from Y to X is a rule for h^-1, and that is
-banned too. The pattern `h <- ...` bans every rule and feature of h.
+Rules that match a pattern are banned, or all others are. A pattern speaks of both directions: `h(X,Y) <-
+body` read from Y to X is a rule for h^-1, and matches too. `h <- ...` matches every rule and feature of h.
 """
 
 from __future__ import annotations
@@ -17,34 +17,28 @@ from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.conditions import Condition
 from rnnlogic.rules.features import code_of
 from rnnlogic.rules.parse import Wild, inverse_step, parse_pattern, parse_rule
-from rnnlogic.rules.rule import Chain, Constant, Feature, Rule
+from rnnlogic.rules.rule import Constant, Feature, Rule, turned
 from rnnlogic.rules.ruleset import Kind, RuleSet
 
 Pattern = Any  # a rule with a Wild in place of some relations and entities
 Mask = NDArray[np.bool_]
 
 
-class Banned:
-    """The rules that match at least one pattern."""
+class Patterns:
+    """The rules that match at least one of some patterns."""
 
     def __init__(self, patterns: Iterable[Pattern], vocab: Vocab) -> None:
         """Take patterns as `parse_pattern` returns them."""
         both = dict.fromkeys(
             turned for pattern in patterns for turned in (pattern, mirror_image(pattern, vocab))
         )
+        self.heads = {pattern.head for pattern in both}
+        self.whole = {pattern.head for pattern in both if _is_of_all(pattern)}
         self._rules = frozenset(pattern for pattern in both if not is_open(pattern))
         self._patterns = [pattern for pattern in both if is_open(pattern)]
 
-    @classmethod
-    def from_text(cls, texts: Iterable[str], vocab: Vocab, source: str = "banned") -> Banned:
-        """Read patterns; errors begin with `source` and show the pattern."""
-        return cls([_read(text, vocab, source) for text in texts], vocab)
-
-    def __bool__(self) -> bool:
-        return bool(self._rules or self._patterns)
-
     def mask(self, rules: RuleSet) -> Mask:
-        """Which rules [n] are banned."""
+        """Which rules [n] match."""
         found = np.zeros(len(rules), np.bool_)
         if self._rules:
             found |= np.fromiter((rule in self._rules for rule in rules), np.bool_, len(rules))
@@ -52,19 +46,44 @@ class Banned:
             found |= matches(pattern, rules)
         return found
 
+
+class Banned:
+    """The rules that match a pattern, and those that match none of `only`, if there are any of these."""
+
+    def __init__(self, patterns: Iterable[Pattern], vocab: Vocab, only: Iterable[Pattern] = ()) -> None:
+        """Take patterns as `parse_pattern` returns them."""
+        self._banned, self._only = Patterns(patterns, vocab), Patterns(only, vocab)
+
+    @classmethod
+    def from_text(
+        cls, texts: Iterable[str], vocab: Vocab, source: str = "banned", only: Iterable[str] = ()
+    ) -> Banned:
+        """Read patterns; errors begin with `source` or `only` and show the pattern."""
+        banned = [_read(text, vocab, source) for text in texts]
+        return cls(banned, vocab, [_read(text, vocab, "only") for text in only])
+
+    def __bool__(self) -> bool:
+        return bool(self._banned.heads or self._only.heads)
+
+    def mask(self, rules: RuleSet) -> Mask:
+        """Which rules [n] are banned."""
+        found = self._banned.mask(rules)
+        return found | ~self._only.mask(rules) if self._only.heads else found
+
     def keep(self, rules: RuleSet) -> RuleSet:
         """The rules that are not banned."""
         return rules.filter(~self.mask(rules)) if self else rules
 
     def whole_head(self, relation: int) -> bool:
         """Whether all rules of a head relation are banned."""
-        return any(_bans_all(one) and one.head in (Wild.ANY, relation) for one in self._patterns)
+        own = {Wild.ANY, relation}
+        return bool(own & self._banned.whole) or bool(self._only.heads and not own & self._only.heads)
 
 
 def matches(pattern: Pattern, rules: RuleSet) -> Mask:
     """Which rules [n] a pattern describes."""
     possible = _fits(rules.heads, pattern.head)
-    if _bans_all(pattern):
+    if _is_of_all(pattern):
         return possible
     if isinstance(pattern, Feature):
         return np.asarray(possible & rules.are_features & (rules.kinds.feature == code_of(pattern.name)))
@@ -82,7 +101,7 @@ def matches(pattern: Pattern, rules: RuleSet) -> Mask:
     return found
 
 
-def _bans_all(pattern: Pattern) -> bool:
+def _is_of_all(pattern: Pattern) -> bool:
     steps: tuple[int | Wild, ...] = getattr(pattern, "body", ())
     return steps == (Wild.GAP,)
 
@@ -94,15 +113,7 @@ def is_open(pattern: Pattern) -> bool:
 
 def mirror_image(pattern: Pattern, vocab: Vocab) -> Pattern:
     """The same rules read from Y to X: the inverse head and the reversed body."""
-    head = inverse_step(pattern.head, vocab)
-    if isinstance(pattern, Chain):
-        return Chain(head, tuple(inverse_step(step, vocab) for step in reversed(pattern.body)))
-    if isinstance(pattern, Constant):
-        step = inverse_step(pattern.step, vocab)
-        return pattern._replace(head=head, step=step, at_head=not pattern.at_head)
-    if isinstance(pattern, Condition):
-        return pattern.turned(head)
-    return pattern._replace(head=head)
+    return turned(pattern, lambda step: inverse_step(step, vocab))
 
 
 def parse_pinned(text: str, vocab: Vocab, source: str = "pinned") -> Rule:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from rnnlogic.base.errors import RuleError
 from rnnlogic.data.raw import printable
@@ -17,6 +18,7 @@ from rnnlogic.data.vocab import INVERSE, Vocab
 from rnnlogic.rules.conditions import Condition, body_text
 from rnnlogic.rules.features import FEATURES
 
+End = TypeVar("End", int, str)
 TRUE = "true"  # the empty body: X = Y
 DOTS = "..."
 WORD = r"(?!#|:-)(?:[\w./#+\-]++|:(?!-))++"
@@ -32,16 +34,6 @@ class Chain(NamedTuple):
     head: int
     body: tuple[int, ...]
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether this is r <- r, which says nothing."""
-        return self.body == (self.head,)
-
-    @property
-    def length(self) -> int:
-        """Atoms of the body."""
-        return len(self.body)
-
 
 class Constant(NamedTuple):
     """head(X,constant) <- step(X,other), or with `at_head` head(constant,Y) <- step(other,Y)."""
@@ -52,16 +44,6 @@ class Constant(NamedTuple):
     other: int  # NONE: any entity
     at_head: bool = False
 
-    @property
-    def is_trivial(self) -> bool:
-        """Whether it concludes the very fact that it asks for."""
-        return self.step == self.head and self.other == self.constant
-
-    @property
-    def length(self) -> int:
-        """Atoms of the body."""
-        return 1
-
 
 class Feature(NamedTuple):
     """What the feature of this name says about an answer of `head`; see `FEATURES`."""
@@ -69,18 +51,20 @@ class Feature(NamedTuple):
     head: int
     name: str
 
-    @property
-    def is_trivial(self) -> bool:
-        """A feature is never a rule that implies itself."""
-        return False
-
-    @property
-    def length(self) -> int:
-        """A feature counts as one atom."""
-        return 1
-
 
 Rule = Chain | Constant | Condition | Feature
+
+
+def length_of(rule: Rule) -> int:
+    """Atoms of the body; a feature and a condition count as one."""
+    return len(rule.body) if isinstance(rule, Chain) else 1
+
+
+def is_trivial(rule: Rule) -> bool:
+    """Whether a rule concludes the very fact that it asks for, as r <- r does."""
+    if isinstance(rule, Constant):
+        return rule.step == rule.head and rule.other == rule.constant
+    return isinstance(rule, Chain) and rule.body == (rule.head,)
 
 
 def format_rule(
@@ -144,7 +128,7 @@ def reading_order(rule: Rule, num_relations: int) -> ReadingOrder:
     steps = relations_of(rule)
     is_recursive = rule.head % num_relations in {step % num_relations for step in steps}
     is_backward = isinstance(rule, Chain) and rule.body[:1] >= (num_relations,)
-    return ReadingOrder(rule.length + named, is_recursive, is_backward)
+    return ReadingOrder(length_of(rule) + named, is_recursive, is_backward)
 
 
 def rule_label(rule: Rule, vocab: Vocab, style: Literal["long", "short"] = "long") -> str | None:
@@ -199,12 +183,20 @@ def chain_variables(length: int) -> list[str]:
     return ["X", *between, "Y"]
 
 
+def directed(relation: int, left: End, right: End, num_relations: int) -> tuple[int, End, End]:
+    """An atom in the direction of the graph."""
+    if relation < num_relations:
+        return relation, left, right
+    return relation - num_relations, right, left
+
+
 def mirrored(rule: Rule, num_relations: int) -> Rule:
     """The same rule read from Y to X, for the inverse of its head."""
+    return turned(rule, lambda relation: (relation + num_relations) % (2 * num_relations))
 
-    def inverse(relation: int) -> int:
-        return (relation + num_relations) % (2 * num_relations)
 
+def turned(rule: Rule, inverse: Callable[[Any], Any]) -> Rule:
+    """The same rule, or pattern of rules, read from Y to X."""
     if isinstance(rule, Chain):
         return Chain(inverse(rule.head), tuple(inverse(step) for step in reversed(rule.body)))
     if isinstance(rule, Constant):
@@ -215,8 +207,7 @@ def mirrored(rule: Rule, num_relations: int) -> Rule:
 
 
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab, labels: bool) -> str:
-    if relation >= vocab.num_relations:
-        relation, left, right = vocab.inverse(relation), right, left
+    relation, left, right = directed(relation, left, right, vocab.num_relations)
     return f"{_relation_text(relation, vocab, labels)}({left},{right})"
 
 

@@ -71,8 +71,7 @@ class Kinds(NamedTuple):
     @classmethod
     def chains(cls, size: int) -> Kinds:
         """The columns of `size` chains."""
-        none = np.full(size, -1, np.int32)
-        return cls.facts(np.zeros(size, np.int8), none, none, np.full(size, -1, np.int16))
+        return cls(*(np.full(size, value, dtype) for value, dtype in zip(_CHAIN, _TYPES, strict=True)))
 
     @classmethod
     def facts(
@@ -83,34 +82,35 @@ class Kinds(NamedTuple):
         feature: NDArray[np.int16],
     ) -> Kinds:
         """The columns of rules that are no conditions."""
-        none, infinite = np.full(len(kind), -1, np.int32), np.full(len(kind), np.inf)
-        return cls(kind, constant, other, feature, none, none, -infinite, infinite)
+        return cls.chains(len(kind))._replace(kind=kind, constant=constant, other=other, feature=feature)
 
     @classmethod
     def of(cls, rules: Sequence[Rule]) -> Kinds:
         """The columns of rules."""
         if all(isinstance(rule, Chain) for rule in rules):
             return cls.chains(len(rules))
-        columns = zip(*map(_row, rules), strict=True)
-        types = (np.int8, np.int32, np.int32, np.int16, np.int32, np.int32, np.float64, np.float64)
-        return cls(*(np.array(column, dtype) for column, dtype in zip(columns, types, strict=True)))
+        columns = zip(zip(*map(_row, rules), strict=True), _TYPES, strict=True)
+        return cls(*(np.array(column, dtype) for column, dtype in columns))
 
     def take(self, ids: NDArray[np.integer]) -> Kinds:
         """The columns of some rules."""
         return Kinds(*(column[ids] for column in self))
 
 
+_TYPES = (np.int8, np.int32, np.int32, np.int16, np.int32, np.int32, np.float64, np.float64)
+_CHAIN = (Kind.CHAIN, -1, -1, -1, -1, -1, -math.inf, math.inf)  # the columns of any chain
+
+
 def _row(rule: Rule) -> tuple[float, ...]:
     """The columns of one rule."""
-    no_condition = -1, -1, -math.inf, math.inf
     if isinstance(rule, Constant):
         kind = Kind.OF_HEAD if rule.at_head else Kind.OF_ANSWER
-        return kind, rule.constant, rule.other, -1, *no_condition
+        return kind, rule.constant, rule.other, *_CHAIN[3:]
     if isinstance(rule, Condition):
         return Kind.CONDITION, rule.constant, -1, -1, rule.of_x, rule.of_y, *rule.interval
     if isinstance(rule, Feature):
-        return Kind.FEATURE, -1, -1, code_of(rule.name), *no_condition
-    return Kind.CHAIN, -1, -1, -1, *no_condition
+        return Kind.FEATURE, -1, -1, code_of(rule.name), *_CHAIN[4:]
+    return _CHAIN
 
 
 class RuleSet:
@@ -486,15 +486,12 @@ def _require_well_formed(rules: RuleSet) -> None:
 
 def _are_distinct(rules: RuleSet) -> bool:
     """Whether no rule is there twice. Rows are compared only where their hashes do not tell them apart."""
-    sizes = np.diff(rules.body_ptr)
-    for length in np.unique(sizes):
-        ids = np.flatnonzero(sizes == length)
-        rows = rules._take(ids)._rows(int(length)).view(np.int32).reshape(len(ids), -1)
-        factors = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1])
-        hashes = np.sort(rows.astype(np.int64) @ factors)  # overflows, which does no harm to a hash
-        if (hashes[1:] == hashes[:-1]).any() and len(np.unique(rows, axis=0)) < len(ids):
-            return False
-    return True
+    if not len(rules):
+        return True
+    rows = rules._rows(int(np.diff(rules.body_ptr).max())).view(np.int32).reshape(len(rules), -1)
+    factors = np.random.default_rng(0).integers(1 << 63, size=rows.shape[1])
+    hashes = rows.astype(np.int64) @ factors  # overflows, which does no harm to a hash
+    return len(np.unique(hashes)) == len(rows) or len(np.unique(rows, axis=0)) == len(rows)
 
 
 def parse_lines(lines: Iterable[str], vocab: Vocab, path: Path | None = None) -> Iterator[tuple[str, Rule]]:

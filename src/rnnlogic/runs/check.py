@@ -7,15 +7,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from rnnlogic.base.files import MANIFEST, digest, is_whole, known_files, refuse_links
 from rnnlogic.base.lock import LOCK, exclusive
-from rnnlogic.base.sealed import MANIFEST, digest, is_whole, known_files, refuse_links
-from rnnlogic.embeddings.checkpoints import CHECKPOINT
 from rnnlogic.embeddings.files import ABOUT
+from rnnlogic.embeddings.fit import CHECKPOINT
 from rnnlogic.runs.dataset import GRAPHS
-from rnnlogic.runs.files import RunError
+from rnnlogic.runs.files import REPORTS, RunError
 from rnnlogic.runs.finished import is_finished
-from rnnlogic.runs.reports import REPORTS
-from rnnlogic.runs.stages import STAGES
+from rnnlogic.runs.folder import STAGES
 
 REDONE = (STAGES, REPORTS, GRAPHS)  # folders whose files follow from the others
 GROW = ("log.txt", "metrics.jsonl")  # until a fit is finished nobody knows how long they should be

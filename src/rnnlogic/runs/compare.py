@@ -8,15 +8,14 @@ from pathlib import Path
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.types import Tick
 from rnnlogic.data.dataset import Dataset, Evidence
-from rnnlogic.embeddings.checkpoints import fingerprint as training_fingerprint
 from rnnlogic.embeddings.files import is_finished, load_embedding
+from rnnlogic.embeddings.fit import fingerprint as training_fingerprint
 from rnnlogic.evaluation.compare import Comparison, compare
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, load_ranks
-from rnnlogic.runs.fingerprints import fingerprint
+from rnnlogic.runs.files import ranks_path
 from rnnlogic.runs.fitted import Fitted, load_fitted
-from rnnlogic.runs.folder import EMBEDDING, Run
-from rnnlogic.runs.reports import ranks_path
+from rnnlogic.runs.folder import EMBEDDING, Run, fingerprint
 
 
 def compare_runs(

@@ -16,12 +16,19 @@ from typing import Any
 import numpy as np
 
 from rnnlogic.base.errors import DataError
-from rnnlogic.base.sealed import MANIFEST, require_whole
+from rnnlogic.base.files import MANIFEST, require_whole
 from rnnlogic.data.dataset import EVIDENCE_SPLITS, Dataset, Evidence
 from rnnlogic.data.graph import Graph, GraphArrays
-from rnnlogic.data.packed import FACT_ARRAYS, pack_dataset, unpack_dataset
-from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
+from rnnlogic.data.saving import FACT_ARRAYS, pack_dataset, unpack_dataset
+from rnnlogic.runs.files import (
+    RunError,
+    read_arrays,
+    read_object,
+    unreadable,
+    write_arrays,
+    write_file,
+    write_object,
+)
 
 VOCABULARY, FACTS = "vocabulary.json", "dataset.safetensors"
 GRAPHS = "graphs"

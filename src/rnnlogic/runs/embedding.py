@@ -16,11 +16,10 @@ from rnnlogic.base.types import Progress
 from rnnlogic.config import Config
 from rnnlogic.data.dataset import Dataset
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.embeddings.base import Embedding
+from rnnlogic.embeddings.base import Embedding, Together, joined
 from rnnlogic.embeddings.files import checksum, copy_embedding, load_embedding, save_embedding
 from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.embeddings.settings import default_settings
-from rnnlogic.embeddings.together import Together, joined
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.runs.files import RunError, read_object, unreadable, write_object
 from rnnlogic.runs.folder import EMBEDDING, EMBEDDING_REFERENCE, Run

@@ -1,4 +1,13 @@
-"""Files of a run folder: each appears whole or not at all, damage is noticed, errors name the way out."""
+"""Files of a run folder: each appears whole or not at all, damage is noticed, errors name the way out.
+
+Arrays are safetensors files: reading them runs no code, and takes only declared ones.
+
+    reports/<name>.json          an evaluation or a study
+    reports/<name>.safetensors   all ranks of an evaluation
+
+An evaluation is named after its split, and after its evidence unless that is `train`. Runs, embeddings and
+baselines keep their reports alike, so `rnnlogic compare` and `python -m paper` can read any of them.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +16,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rnnlogic.base.atomic import Content
+from numpy.typing import NDArray
+
+from rnnlogic.base import arrays as packing
+from rnnlogic.base.arrays import Declaration, Sizes, WrongArraysError, parse_arrays
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.sealed import append_line as append_sealed
-from rnnlogic.base.sealed import read_sealed, write_sealed
+from rnnlogic.base.files import Content, read_sealed, write_sealed
+from rnnlogic.base.files import append_line as append_sealed
 from rnnlogic.base.text import printable
+from rnnlogic.base.types import Arrays
 
 
 class RunError(RNNLogicError):
@@ -105,3 +118,65 @@ def _record(line: bytes) -> Any:
         return json.loads(line)
     except (ValueError, RecursionError):
         return None
+
+
+def write_arrays(
+    path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write arrays, and a few texts about them."""
+    write_file(path, lambda file: packing.write_arrays(file, arrays, metadata))
+
+
+def read_arrays(path: Path, declaration: Declaration | None = None, sizes: Sizes | None = None) -> Arrays:
+    """All arrays of a file, as declared; sizes are E, R and whatever else the declaration needs."""
+    try:
+        return parse_arrays(read_file(path), declaration, sizes).arrays
+    except WrongArraysError as error:
+        raise unreadable(path, error) from None
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """The texts that were written with the arrays."""
+    try:
+        return parse_arrays(read_file(path)).metadata
+    except WrongArraysError as error:
+        raise unreadable(path, error) from None
+
+
+REPORTS = "reports"
+
+
+def evaluation_name(split: str, evidence: str = "train") -> str:
+    """The name of an evaluation's report."""
+    return split if evidence == "train" else f"{split}-{evidence}"
+
+
+def report_path(folder: str | Path, name: str) -> Path:
+    """Where a report lies."""
+    return Path(folder) / REPORTS / f"{name}.json"
+
+
+def ranks_path(folder: str | Path, split: str, evidence: str = "train") -> Path:
+    """Where the ranks of an evaluation lie, beside its report."""
+    return Path(folder) / REPORTS / f"{evaluation_name(split, evidence)}.safetensors"
+
+
+def has_report(folder: str | Path, name: str) -> bool:
+    """Whether a report is there."""
+    return report_path(folder, name).is_file()
+
+
+def read_report(folder: str | Path, name: str) -> dict[str, Any]:
+    """A report that is there."""
+    return read_object(report_path(folder, name))
+
+
+def write_report(folder: str | Path, name: str, values: Mapping[str, Any]) -> None:
+    """Keep a report; it replaces an older one of the same name."""
+    write_object(report_path(folder, name), values)
+
+
+def metrics_of(folder: str | Path, name: str = "test", side: str = "both") -> dict[str, float]:
+    """Metrics of an evaluation, ties by expectation."""
+    metrics: dict[str, float] = read_report(folder, name)[side]["expected"]
+    return metrics

@@ -26,12 +26,19 @@ from rnnlogic.fit.result import Learned, learned_arrays, pack_learned, unpack_le
 from rnnlogic.predictors.eta import voices
 from rnnlogic.rules.rule import format_rule, rule_label
 from rnnlogic.rules.ruleset import RuleSet, unpack_rules
-from rnnlogic.runs.arrays import read_arrays, write_arrays
-from rnnlogic.runs.files import RunError, read_object, unreadable, write_file, write_object
-from rnnlogic.statistics.figures import rule_figures
+from rnnlogic.runs.files import (
+    RunError,
+    read_arrays,
+    read_object,
+    unreadable,
+    write_arrays,
+    write_file,
+    write_object,
+)
+from rnnlogic.statistics.pairs import rule_figures
 
 RULES, WEIGHTS, MODEL = "rules.txt", "model.safetensors", "model.json"
-MANY, FIRST = 50_000, 10
+MANY, FIRST = 50_000, 10  # counting for more takes its time; people read the first of each relation
 HEADER = "# rule  # weight, support (pairs predicted that are facts), confidence (support / pairs predicted)"
 PACKAGES = ("rnnlogic", "numpy", "numba", "torch", "safetensors")
 

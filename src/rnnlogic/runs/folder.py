@@ -14,33 +14,38 @@
     calibration.*        what probabilities rest on, with their reliability
     model.json           versions, time taken; written last, so it marks a finished fit
     reports/             evaluations
-    manifest.jsonl       SHA-256 of every file; damage is noticed when a file is read (base/sealed.py)
+    manifest.jsonl       SHA-256 of every file; damage is noticed when a file is read (base/files.py)
 
 Every file appears whole or not at all; a kill at any point loses at most the stage at work.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
+import time
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import yaml
 from numpy.typing import NDArray
 
+from rnnlogic.base.arrays import Declaration
+from rnnlogic.base.files import MANIFEST, begin_manifest, refuse_links, require_whole, seal
 from rnnlogic.base.lock import LOCK
-from rnnlogic.base.sealed import MANIFEST, begin_manifest, refuse_links, require_whole, seal
 from rnnlogic.base.settings import read_values, without_gone
 from rnnlogic.base.types import Arrays
 from rnnlogic.config import Config, make_config
 from rnnlogic.data.dataset import Dataset
+from rnnlogic.data.saving import annotation_arrays, facts_by_split, reviewed_facts, value_arrays
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.fit.result import FRONTIER, Learned, cuts_of
 from rnnlogic.fit.stages import FRONTIER_ARRAYS
-from rnnlogic.runs.arrays import read_arrays, write_arrays
 from rnnlogic.runs.dataset import (
     FACTS,
     GRAPHS,
@@ -51,23 +56,24 @@ from rnnlogic.runs.dataset import (
     write_graphs,
 )
 from rnnlogic.runs.files import (
+    REPORTS,
     RunError,
     append_line,
     append_record,
+    has_report,
+    read_arrays,
     read_file,
+    read_metadata,
     read_object,
     read_records,
+    read_report,
     remove_partial_files,
     unreadable,
     unwritable,
+    write_arrays,
     write_file,
     write_object,
-)
-from rnnlogic.runs.fingerprints import (
-    fingerprint,
-    fingerprint_of_rules,
-    fingerprint_of_settings,
-    first_difference,
+    write_report,
 )
 from rnnlogic.runs.finished import (
     MODEL,
@@ -78,8 +84,91 @@ from rnnlogic.runs.finished import (
     read_learned,
     write_learned,
 )
-from rnnlogic.runs.reports import REPORTS, has_report, read_report, write_report
-from rnnlogic.runs.stages import STAGES, Stages
+
+FREE_KEYS = ("threads",)  # settings that change no result
+
+
+class Difference(NamedTuple):
+    """The first thing that is not the same."""
+
+    key: str
+    stored: Any
+    wanted: Any
+
+
+def fingerprint(dataset: Dataset) -> dict[str, str]:
+    """What identifies a dataset; a difference is reported in this order."""
+    vocab = dataset.vocab
+    lists = {"entities": vocab.entities, "relations": vocab.relations}
+    every = facts_by_split(dataset) | reviewed_facts(dataset)
+    beside, source_sets = annotation_arrays(dataset)
+    beside |= value_arrays(dataset)
+    facts = {split: facts.astype("<i4") for split, facts in every.items()}
+    return {
+        "name": dataset.name,
+        **{kind: _digest(len(names), json.dumps(names).encode()) for kind, names in lists.items()},
+        **{split: _digest(len(rows), rows.tobytes()) for split, rows in facts.items()},
+        **{name: _digest(len(rows), rows.tobytes()) for name, rows in beside.items()},
+        **({"attributes": json.dumps(vocab.attributes)} if vocab.attributes else {}),
+        **({"sources": _digest(len(source_sets), json.dumps(source_sets).encode())} if source_sets else {}),
+    }
+
+
+def fingerprint_of_settings(config: Config) -> dict[str, Any]:
+    """Every setting that may change a result, by its dotted key."""
+    return {key: value for key, value in _flat(config.model_dump()).items() if key not in FREE_KEYS}
+
+
+def fingerprint_of_rules(text: str) -> dict[str, str]:
+    """What identifies the rules that a fit was given, one a line."""
+    return {"given": _digest(text.count("\n"), text.encode()) if text else "none"}
+
+
+def first_difference(stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> Difference | None:
+    """The first key with different values; None if there is none."""
+    for key in [*wanted, *stored]:
+        if stored.get(key) != wanted.get(key):
+            return Difference(key, stored.get(key), wanted.get(key))
+    return None
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by dotted key."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat
+
+
+def _digest(size: int, content: bytes) -> str:
+    return f"{size:,} (hash {hashlib.sha256(content).hexdigest()[:8]})"
+
+
+STAGES, SECONDS = "stages", "seconds"
+SHOWN = 7  # levels besides the full model and the chosen one: a table that fits a screen
+HEADERS = ("rules", "validation MRR", "against full", "")
+
+
+def frontier_rows(arrays: Mapping[str, NDArray[Any]]) -> list[list[Any]]:
+    """Rows from the full model down to few rules; the level that the run uses is marked."""
+    rules, mrr, drop, chosen = (arrays[name] for name in ("rules", "mrr", "drop", "chosen"))
+    full = float(mrr[0] + drop[0])
+    rows: list[list[Any]] = [[int(arrays["full_rules"]), round(full, 4), "", "full model"]]
+    for i in _spread(rules, int(chosen)):
+        if rules[i] == arrays["full_rules"]:
+            continue
+        mark = "this run" if i == chosen else ""
+        rows.append([int(rules[i]), round(float(mrr[i]), 4), f"{-float(drop[i]):+.4f}", mark])
+    return rows
+
+
+def _spread(rules: NDArray[np.int64], chosen: int) -> list[int]:
+    """Some levels, evenly spread over the logarithm of their size, with the chosen one."""
+    sizes = np.log(np.maximum(rules, 1))
+    wanted = np.linspace(sizes.max(), sizes.min(), SHOWN)
+    nearest = {int(np.argmin(np.abs(sizes - size))) for size in wanted} | {chosen}
+    return sorted(nearest, key=lambda i: -rules[i])
+
 
 CONFIG, GIVEN, METRICS, LOG = "config.yaml", "given.rules", "metrics.jsonl", "log.txt"
 EMBEDDING, EMBEDDING_REFERENCE = "embedding", "embedding.json"
@@ -110,7 +199,7 @@ class Run:
     def __init__(self, folder: Path) -> None:
         """For internal use; others call `create`, `start` or `open`."""
         self.folder = folder
-        self._stages = Stages(folder)
+        self._stage_began = time.monotonic()
         self._config: Config | None = None  # read once
         self._begun: Dataset | None = None  # what the fit is at work on; its graphs are built
 
@@ -165,14 +254,29 @@ class Run:
         """Whether the fit came to its end."""
         return is_finished(self.folder)
 
-    def load(self, stage: str) -> Arrays | None:
-        """Arrays of a finished stage; None if it is not finished."""
-        return self._stages.load(stage)
+    def load(self, stage: str, declaration: Declaration | None = None) -> Arrays | None:
+        """Arrays of a finished stage; None if it is not finished, so that it begins now.
+
+        The learner checks its own stages; others declare what they expect.
+        """
+        path = self._stage_path(stage)
+        self._stage_began = time.monotonic()
+        return read_arrays(path, declaration) if path.is_file() else None
 
     def save(self, stage: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the result of a stage."""
-        seconds = self._stages.save(stage, arrays)
+        """Keep the result of a stage, with the time that it took."""
+        seconds = time.monotonic() - self._stage_began
+        write_arrays(self._stage_path(stage), arrays, {SECONDS: f"{seconds:.3f}"})
+        self._stage_began = time.monotonic()
         self.note(f"{stage} done in {seconds:.1f} s")
+
+    def _stage_path(self, stage: str) -> Path:
+        return self.folder / STAGES / f"{stage}.safetensors"
+
+    def _seconds(self) -> float:
+        """The time of all finished stages, and of the one at work; what a kill lost does not count."""
+        finished = (read_metadata(path) for path in (self.folder / STAGES).glob("*.safetensors"))
+        return time.monotonic() - self._stage_began + sum(float(about.get(SECONDS, 0)) for about in finished)
 
     def log(self, record: Mapping[str, Any]) -> None:
         """Append one measurement to metrics.jsonl; one that a killed session has noted already is not."""
@@ -184,7 +288,7 @@ class Run:
 
     def finish(self, learned: Learned) -> None:
         """Write rules and weights, then the mark that all is done."""
-        dataset, seed, seconds = self.dataset(), self.config().seed, self._stages.seconds()
+        dataset, seed, seconds = self.dataset(), self.config().seed, self._seconds()
         if self._begun is not None:
             dataset = self._begun.with_vocab(dataset.vocab)
         write_graphs(self.folder, dataset)
@@ -204,7 +308,7 @@ class Run:
 
     def frontier(self) -> Arrays | None:
         """The frontier that a compact model was chosen from; None for a full model."""
-        return self._stages.load(FRONTIER, FRONTIER_ARRAYS)
+        return self.load(FRONTIER, FRONTIER_ARRAYS)
 
     def save_calibration(self, arrays: Arrays, about: dict[str, Any]) -> None:
         """Keep what the probabilities of the model rest on."""

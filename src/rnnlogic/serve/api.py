@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
@@ -13,13 +13,14 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import valid_json
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.asking import Question
 from rnnlogic.render.tables import Listed
 from rnnlogic.serve import schemas
 from rnnlogic.serve.limits import Desk
 from rnnlogic.serve.metrics import MEDIA_TYPE as METRICS_TYPE
 from rnnlogic.serve.problems import ProblemError, responses
-from rnnlogic.serve.runs import Question, Served
-from rnnlogic.serve.schemas import LIMITS, EvidenceName
+from rnnlogic.serve.runs import Served
+from rnnlogic.serve.schemas import LIMITS
 
 SHOWN = 50  # facts of one relation that an entity is shown with
 JSON_LINES = "application/x-ndjson"
@@ -54,15 +55,6 @@ async def desk_of(request: Request) -> Desk:
     return desk
 
 
-async def known_facts(
-    facts: Annotated[EvidenceName | None, Query(description="Which facts are known; by default all.")] = None,
-    evidence: Annotated[EvidenceName | None, Query(description="Another name for facts.")] = None,
-) -> EvidenceName:
-    """Which facts rules are applied to."""
-    return facts or evidence or "all"
-
-
-KnownFacts = Annotated[EvidenceName, Depends(known_facts)]
 OneRun = Annotated[Served, Depends(of_query)]
 Work = Annotated[Desk, Depends(desk_of)]
 
@@ -120,72 +112,37 @@ async def relations(run: OneRun, query: MaybeName = None) -> Any:
 
 
 @v1.get("/rules", response_model=schemas.RulePage)
-async def rules(
-    run: OneRun,
-    desk: Work,
-    relation: MaybeName = None,
-    sort: Literal["use", "weight", "confidence", "support"] = "use",
-    min_confidence: Annotated[float, Query(ge=0, le=1)] = 0.0,
-    min_support: Annotated[int, Query(ge=0, le=1 << 60)] = 0,
-    max_length: Annotated[int | None, Query(ge=0, le=100)] = None,
-    page: Annotated[int, Query(ge=1, le=1 << 30)] = 1,
-    size: Annotated[int, Query(ge=1, le=LIMITS.listed)] = 50,
-) -> Any:
+async def rules(run: OneRun, desk: Work, asked: Annotated[schemas.RulesQuery, Query()]) -> Any:
     """Rules by relation, best first, a page at a time."""
-    found = await desk.run(lambda: run.rules(relation, sort, min_confidence, min_support, max_length))
-    shown = found[(page - 1) * size : page * size]
+    found = await desk.run(lambda: run.rules(asked.relation, asked.choice))
+    shown = found[(asked.page - 1) * asked.size : asked.page * asked.size]
     listed = [rule.as_dict() for rule in shown]
-    return JSONResponse({"total": len(found), "page": page, "size": size, "rules": listed})
+    return JSONResponse({"total": len(found), "page": asked.page, "size": asked.size, "rules": listed})
 
 
 @v1.get("/predict", response_model=schemas.Predicted)
-async def predict_one(
-    run: OneRun,
-    desk: Work,
-    relation: NameQuery,
-    facts: KnownFacts,
-    head: MaybeName = None,
-    tail: MaybeName = None,
-    k: Annotated[int, Query(ge=1, le=LIMITS.answers)] = 10,
-    known: Literal["drop", "keep"] = "drop",
-    allow_violations: bool = False,
-) -> Any:
+async def predict_one(run: OneRun, desk: Work, asked: Annotated[schemas.PredictQuery, Query()]) -> Any:
     """The best answers of (head, relation, ?) or (?, relation, tail)."""
-    asked = schemas.QuestionBody(relation=relation, head=head, tail=tail)
-    body = schemas.PredictBody(questions=[asked], k=k, facts=facts, known=known)
-    body.allow_violations = allow_violations
-    return await _predicted(run, desk, body)
+    return await _predicted(run, desk, [asked.question(asked)])
 
 
 @v1.post("/predict", response_model=schemas.Predicted)
 async def predict(request: Request, desk: Work, body: schemas.PredictBody) -> Any:
     """The best answers of many questions; one with an unknown name is marked by `problem`."""
-    return await _predicted(served(request, body.run), desk, body, is_batch=True)
+    asked = [body.question(ends) for ends in body.questions]
+    return await _predicted(served(request, body.run), desk, asked, is_batch=True)
 
 
 @v1.get("/explain", response_model=schemas.Explained)
-async def explain_one(
-    run: OneRun,
-    desk: Work,
-    head: NameQuery,
-    relation: NameQuery,
-    tail: NameQuery,
-    facts: KnownFacts,
-    instead: MaybeName = None,
-    paths: Annotated[int, Query(ge=0, le=20)] = 3,
-) -> Any:
+async def explain_one(run: OneRun, desk: Work, asked: Annotated[schemas.ExplainQuery, Query()]) -> Any:
     """Why an answer has its score: ideas, rules, facts; with `instead`, why it is preferred to another."""
-    return JSONResponse(
-        await desk.run(lambda: run.explain(head, relation, tail, instead, paths, facts).as_dict())
-    )
+    return JSONResponse(await desk.run(lambda: run.explain(asked.question, asked.paths).as_dict()))
 
 
 @v1.post("/explain", response_model=schemas.Explained)
 async def explain(request: Request, desk: Work, body: schemas.ExplainBody) -> Any:
     """The same, asked by a body."""
-    run = served(request, body.run)
-    asked = body.head, body.relation, body.tail, body.instead, body.paths, body.facts
-    return JSONResponse(await desk.run(lambda: run.explain(*asked).as_dict()))
+    return await explain_one(served(request, body.run), desk, body)
 
 
 @v1.get(
@@ -199,18 +156,10 @@ async def explain(request: Request, desk: Work, body: schemas.ExplainBody) -> An
     },
 )
 async def complete(
-    run: OneRun,
-    desk: Work,
-    known: KnownFacts,
-    relation: MaybeName = None,
-    min_probability: Annotated[float, Query(ge=0, le=1)] = 0.0,
-    most: Annotated[int, Query(alias="max", ge=1, le=LIMITS.facts)] = 100,
-    allow_violations: bool = False,
+    run: OneRun, desk: Work, asked: Annotated[schemas.CompleteQuery, Query()]
 ) -> StreamingResponse:
     """The most probable facts that are not known, as JSON lines."""
-    facts = desk.stream(
-        lambda deadline: run.complete(relation, min_probability, most, known, deadline, allow_violations)
-    )
+    facts = desk.stream(lambda deadline: run.complete(asked.question, deadline))
     first: list[NewFact] = await anext(facts, [])  # errors must come before the first byte
     return StreamingResponse(_lines(first, facts), media_type=JSON_LINES)
 
@@ -227,35 +176,37 @@ def _text(facts: list[NewFact]) -> str:
 
 
 async def _predicted(
-    run: Served, desk: Desk, body: schemas.PredictBody, is_batch: bool = False
+    run: Served, desk: Desk, questions: Sequence[Question], is_batch: bool = False
 ) -> JSONResponse:
     """Answers of all questions; in a batch, one that cannot be asked is marked and the others answered."""
 
     def work() -> dict[str, Any]:
-        asked = [_asked(run, one, is_batch) for one in body.questions]
-        questions = [one for one in asked if not isinstance(one, dict)]
-        found = iter(run.predict(questions, body.k, body.facts, body.known, body.allow_violations))
-        results = [one if isinstance(one, dict) else _answered(one, next(found)) for one in asked]
-        return {"run": run.name, "facts": body.facts, "evidence": body.facts, "results": results}
+        rows = [_asked(run, one, is_batch) for one in questions]
+        found = iter(run.predict([row for row in rows if isinstance(row, Question)]))
+        results = [_answered(run, row, next(found)) if isinstance(row, Question) else row for row in rows]
+        facts = questions[0].facts
+        return {"run": run.name, "facts": facts, "evidence": facts, "results": results}
 
     return JSONResponse(await desk.run(work))
 
 
-def _asked(run: Served, body: schemas.QuestionBody, is_batch: bool) -> Question | dict[str, Any]:
-    """The question; in a batch, if it cannot be asked, the row that says why."""
+def _asked(run: Served, question: Question, is_batch: bool) -> Question | dict[str, Any]:
+    """The question by known names; in a batch, if it cannot be asked, the row that says why."""
     try:
-        return run.question(body.head, body.relation, body.tail)
-    except (ProblemError, RNNLogicError) as error:
+        known = run.named(question)
+        known.forward(run.vocab)
+    except RNNLogicError as error:
         if not is_batch:
             raise
-        names = {"head": body.head or body.tail or "", "relation": body.relation}
-        if body.head is None and body.tail is not None:
-            names["relation"] = f"{body.relation}^-1"
+        names = {"head": question.head or question.tail or "", "relation": question.relation}
+        if question.head is None and question.tail is not None:
+            names["relation"] = f"{question.relation}^-1"
         return names | {"answers": [], "left_out": {}, "problem": str(error)}
+    return known
 
 
-def _answered(question: Question, answers: Listed[Answer]) -> dict[str, Any]:
-    head, relation = question
+def _answered(run: Served, question: Question, answers: Listed[Answer]) -> dict[str, Any]:
+    head, relation = question.forward(run.vocab)
     rows = [answer.as_dict() for answer in answers]
     return {"head": head, "relation": relation, "answers": rows, "left_out": dict(answers.left_out)}
 

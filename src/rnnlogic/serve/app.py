@@ -19,11 +19,11 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import printable
 from rnnlogic.serve import api, pages
 from rnnlogic.serve.later import Later
-from rnnlogic.serve.limits import BodyLimit, Desk, Limits
+from rnnlogic.serve.limits import BodyLimit, Desk
 from rnnlogic.serve.metrics import Measured, Metrics
 from rnnlogic.serve.problems import SCHEMA, ProblemError, problem_of, response_of
 from rnnlogic.serve.proposals import Searches
-from rnnlogic.serve.runs import Served, load_runs
+from rnnlogic.serve.runs import Limits, Served, load_runs
 from rnnlogic.serve.security import Access, Guard
 
 HERE = Path(__file__).parent

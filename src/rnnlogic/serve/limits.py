@@ -10,7 +10,6 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
@@ -18,33 +17,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rnnlogic.base.executor import Workers, default_threads
 from rnnlogic.serve.problems import ProblemError, response_of
+from rnnlogic.serve.runs import Limits
 
 Result = TypeVar("Result")
 
 STREAMED = 16  # items of a stream that are made at a time
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a request."""
-
-    body: int = 64 << 10  # bytes
-    answers: int = 100  # k
-    questions: int = 64  # in one request
-    listed: int = 200  # items of a page
-    facts: int = 10_000  # of one completion
-    name: int = 10_000  # letters
-    steps: float = 3e8  # edges that rules may visit; a core visits about 1e8 a second
-    seconds: float = 10.0  # for an answer
-    long_seconds: float = 120.0  # for a completion
-    waiting: int = 64  # requests that wait for a thread
-
-    def refuse_dear(self, steps: float, hint: str) -> None:
-        """Refuse work that would visit too many edges."""
-        if steps > self.steps:
-            raise ProblemError(
-                422, f"this query is too expensive: about {steps:.1e} steps, at most {self.steps:.0e}; {hint}"
-            )
 
 
 class Desk:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import parse_qs, urlencode
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -16,6 +17,9 @@ from jinja2 import Environment, FileSystemLoader
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.calibrate.level import shown
 from rnnlogic.complete.teaching import most_teaching
+from rnnlogic.data.dataset import Evidence
+from rnnlogic.explain.asking import Question
+from rnnlogic.explain.listing import Choice, Sort
 from rnnlogic.explain.sentences import template_of
 from rnnlogic.render.card import run_card
 from rnnlogic.review.decision import UNDO, VERDICTS, Fact, checked
@@ -25,7 +29,6 @@ from rnnlogic.rules.rule import format_rule
 from rnnlogic.serve import views, words
 from rnnlogic.serve.api import (
     SHOWN,
-    KnownFacts,
     MaybeName,
     NameQuery,
     Work,
@@ -219,25 +222,21 @@ def _working(request: Request, run: Served, title: str, doing: str) -> Response:
     return _page(request, "working.html", run, title=title, doing=doing, is_filling=True)
 
 
-class Asked(NamedTuple):
-    """What the form of a question holds."""
-
-    head: str | None = None
-    relation: str | None = None
-    tail: str | None = None
-    beside: str | None = None  # another run
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it can be asked."""
-        return bool(self.relation and (self.head or self.tail))
-
-
 async def asked_of(
-    head: MaybeName = None, relation: MaybeName = None, tail: MaybeName = None, beside: MaybeName = None
-) -> Asked:
-    """What is asked, as the address has it."""
-    return Asked(head, relation, tail, beside)
+    head: MaybeName = None,
+    relation: MaybeName = None,
+    tail: MaybeName = None,
+    instead: MaybeName = None,
+    facts: Evidence | None = None,
+    evidence: Evidence | None = None,
+) -> Question:
+    """What is asked, as the address or the form has it; `evidence` is an old name of `facts`."""
+    ends = [text or None for text in (head, relation, tail, instead)]
+    how = Question(most=ANSWERS, facts=facts or evidence or "all", known="keep")
+    return replace(how, head=ends[0], relation=ends[1], tail=ends[2], instead=ends[3])
+
+
+AskedQuestion = Annotated[Question, Depends(asked_of)]
 
 
 @router.get("/runs/{run}/question")
@@ -245,17 +244,18 @@ async def question(
     request: Request,
     desk: Work,
     run: PageRun,
-    facts: KnownFacts,
-    asked: Annotated[Asked, Depends(asked_of)],
+    asked: AskedQuestion,
+    beside: MaybeName = None,
     least: Annotated[float, Query(alias="min", ge=0, le=1)] = 0.0,
 ) -> Response:
     """(head, relation, ?) or (?, relation, tail): the form, and the ranked answers."""
-    values: dict[str, Any] = {"asked": asked, "min": least, "known_facts": facts, "relation": None}
-    if not asked.is_whole:
+    values: dict[str, Any] = {"asked": asked, "min": least, "known_facts": asked.facts, "relation": None}
+    values["beside"] = beside
+    if not (asked.relation and (asked.head or asked.tail)):
         return _page(request, "question.html", run, **values)
     try:
-        head, relation = run.question(asked.head or None, asked.relation or "", asked.tail or None)
-        other = served(request, asked.beside) if asked.beside else None
+        head, relation = run.named(asked).forward(run.vocab)
+        other = served(request, beside) if beside else None
     except (ProblemError, RNNLogicError) as error:
         if not is_page(request):
             raise
@@ -264,38 +264,31 @@ async def question(
         return _page(request, "question.html", run, problem.status, **values)
     values |= {"head": head, "relation": run.relation(relation), "other": other}
     state = None if other is None else (other.name, other.edition, len(other.model.decisions.every))
-    work = partial(views.lists_of, run, (head, relation), ANSWERS, facts, other)
-    lists = await _later(request, desk, run, ("question", head, relation, facts, state), work)
+    forward = replace(asked, head=head, relation=relation, tail=None)
+    work = partial(views.lists_of, run, forward, other)
+    lists = await _later(request, desk, run, ("question", forward, state), work)
     if lists is not None:
         answers = [answer for _, answer in lists[0].answers]
-        values["decided"] = views.decided_answers(run, (head, relation), answers)
-        values["meaning"] = run.model.level(facts).sentence()
+        values["decided"] = views.decided_answers(run, forward, answers)
+        values["meaning"] = run.model.level(asked.facts).sentence()
     return _page(request, "question.html", run, lists=lists, is_filling=lists is None, **values)
 
 
 @router.get("/runs/{run}/why")
 async def why(
-    request: Request,
-    desk: Work,
-    run: PageRun,
-    head: NameQuery,
-    relation: NameQuery,
-    tail: NameQuery,
-    facts: KnownFacts,
-    instead: MaybeName = None,
-    rule: MaybeName = None,
+    request: Request, desk: Work, run: PageRun, asked: AskedQuestion, rule: MaybeName = None
 ) -> Response:
     """Ideas, rules and facts behind an answer, or behind the choice between two."""
-    names = [run.vocab.entities[run.entity(one)] for one in (head, tail)]
-    asked = run.question(names[0], relation, None)
-    key = "why", *asked, names[1], facts, instead, rule
-    work = partial(views.why_page, run, (*asked, names[1]), facts, instead or None, rule or None)
-    found = await _later(request, desk, run, key, work)
+    fact = run.named(asked)
+    if fact.head is None or fact.relation is None or fact.tail is None:
+        raise ProblemError(422, "give head, relation and tail")
+    work = partial(views.why_page, run, fact, rule or None)
+    found = await _later(request, desk, run, ("why", fact, rule), work)
     if found is None:
-        title = words.fact_words(run.relation(relation), run.vocab, *names)
+        title = words.fact_words(run.relation(fact.relation), run.vocab, fact.head, fact.tail)
         return _working(request, run, title, "Looking for reasons")
-    decision = run.model.decision(names[0], asked[1], names[1])
-    more: dict[str, Any] = {"focus": rule or None, "known_facts": facts, "decision": decision}
+    decision = run.model.decision(fact.head, fact.relation, fact.tail)
+    more: dict[str, Any] = {"focus": rule or None, "known_facts": asked.facts, "decision": decision}
     return _page(request, "why.html", run, **found, **more, said_fact=partial(words.said_fact, run))
 
 
@@ -305,7 +298,7 @@ async def rules(
     desk: Work,
     run: PageRun,
     relation: MaybeName = None,
-    sort: Literal["use", "weight", "confidence", "support"] = "use",
+    sort: Sort = "use",
     page: Annotated[int, Query(ge=1, le=1 << 30)] = 1,
 ) -> Response:
     """The relations that have rules, or the rules of one."""
@@ -314,7 +307,7 @@ async def rules(
     relations.sort(key=lambda one: -one[1])
     values: dict[str, Any] = {"relations": relations, "relation": None}
     if relation:
-        key, work = ("rules", relation, sort), partial(run.rules, relation, sort)
+        key, work = ("rules", relation, sort), partial(run.rules, relation, Choice(sort=sort))
         found = await _later(request, desk, run, key, work)
         if found is None:
             title = words.fact_words(run.relation(relation), run.vocab, "X", "Y")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.text import printable
 from rnnlogic.complete.complete import NewFact
+from rnnlogic.explain.asking import Question
 from rnnlogic.serve.limits import Deadline, Desk
 from rnnlogic.serve.problems import ProblemError, problem_of
 from rnnlogic.serve.review import is_open
@@ -88,7 +89,8 @@ class Search:
             deadline(stage, done, total, note)
             self.share = done / max(total, 1) if stage == "questions" else self.share
 
-        yield from self._run.complete(relation, LEAST, MOST, "all", progress=tick)
+        asked = Question(relation=relation, min_probability=LEAST, most=MOST)
+        yield from self._run.complete(asked, tick)
 
     def _failed(self, error: Exception, relation: str = "") -> None:
         problem = problem_of(error)

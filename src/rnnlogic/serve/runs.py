@@ -1,11 +1,11 @@
-"""A run as it is served: the model, an index of its names, and what its questions cost."""
+"""A run as it is shown to others: the model, an index of its names, and what its questions cost."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,34 +13,54 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.recent import Recent
+from rnnlogic.base.errors import RNNLogicError, UnknownNameError
 from rnnlogic.base.text import printable
-from rnnlogic.base.types import Progress
+from rnnlogic.base.types import Progress, Recent
 from rnnlogic.complete.complete import NewFact
 from rnnlogic.complete.reason import Reasons
 from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.graph import Graph
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.explain.answers import Answer, Known
-from rnnlogic.explain.explain import Comparison, Explanation
-from rnnlogic.explain.listing import MANY, RuleInfo, Sort
+from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.asking import Question
+from rnnlogic.explain.explanation import Comparison, Explanation
+from rnnlogic.explain.listing import MANY, Choice, RuleInfo
 from rnnlogic.features.chains.cost import Cost
 from rnnlogic.model import RNNLogic
 from rnnlogic.render.tables import Listed
+from rnnlogic.runs.fitted import label_run, template_run
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.labels import label_run, template_run
-from rnnlogic.serve.limits import Limits
-from rnnlogic.serve.problems import ProblemError
 from rnnlogic.serve.search import NameIndex
 
 EXPLAINED = 20  # an explanation asks its question about so often: to see what the answer hangs on
 NEAREST = 3
 MEASURED = 1000  # validation facts asked to see how well relations are answered
 LISTINGS = 16  # lists of rules that are kept
+EVERY_RULE = Choice()
 
-Question = tuple[str, str]  # head, relation
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a request."""
+
+    body: int = 64 << 10  # bytes
+    answers: int = 100  # of a question
+    questions: int = 64  # in one request
+    listed: int = 200  # items of a page
+    facts: int = 10_000  # of one completion
+    name: int = 10_000  # letters
+    steps: float = 3e8  # edges that rules may visit; a core visits about 1e8 a second
+    seconds: float = 10.0  # for an answer
+    long_seconds: float = 120.0  # for a completion
+    waiting: int = 64  # requests that wait for a thread
+
+    def refuse_dear(self, steps: float, hint: str) -> None:
+        """Refuse work that would visit too many edges."""
+        if steps > self.steps:
+            raise RNNLogicError(
+                f"this query is too expensive: about {steps:.1e} steps, at most {self.steps:.0e}; {hint}"
+            )
 
 
 @dataclass(eq=False)
@@ -51,6 +71,7 @@ class Served:
     folder: Path
     model: RNNLogic
     limits: Limits
+    facts: Evidence = "all"  # that pages and agents see as known
     _costs: dict[Evidence, Cost] = field(default_factory=dict)
     _listings: Recent[list[RuleInfo]] = field(default_factory=lambda: Recent(LISTINGS))
     _measuring: threading.Lock = field(default_factory=threading.Lock)
@@ -64,8 +85,8 @@ class Served:
 
     @property
     def graph(self) -> Graph:
-        """All known facts, accepted ones among them."""
-        return self.model.graph("all")
+        """The known facts, accepted ones among them."""
+        return self.model.graph(self.facts)
 
     @cached_property
     def degree(self) -> NDArray[np.int64]:
@@ -105,8 +126,7 @@ class Served:
         if not known and self.entities.is_unknown(name):
             # Of maybe millions of names, the index finds the nearest in no time.
             near = [self.vocab.entities[one.id] for one in self.entities.find(name[:100], NEAREST)]
-            hint = f"; did you mean {', '.join(map(repr, near))}?" if near else ""
-            raise ProblemError(404, f"unknown entity {name[:100]!r}{hint}", nearest=near)
+            raise UnknownNameError("entity", name[:100], near)
         return self.vocab.entity_id(name)
 
     def relation(self, name: str) -> int:
@@ -135,21 +155,19 @@ class Served:
         self.edition += 1
         _ = self.entities, self.relations  # here, where nobody else waits for them
 
-    def question(self, head: str | None, relation: str, tail: str | None) -> Question:
-        """A question as (head, relation, ?); for heads it is turned round."""
-        if (head is None) == (tail is None):
-            raise ProblemError(422, "give either head or tail; /v1/explain takes both")
-        asked = self.relation(relation)
-        if head is None:
-            assert tail is not None
-            return self.vocab.entities[self.entity(tail)], self.vocab.relation_name(self.vocab.inverse(asked))
-        return self.vocab.entities[self.entity(head)], self.vocab.relation_name(asked)
+    def named(self, question: Question) -> Question:
+        """The question by the names of the data."""
+        vocab = self.vocab
+        return question.by(
+            lambda name: vocab.entities[self.entity(name)],
+            lambda name: vocab.relation_name(self.relation(name)),
+        )
 
     def proposable(self, name: str) -> int:
         """The id of a relation that facts can be written with."""
         one = self.relation(name)
         if one >= self.vocab.num_relations:
-            raise ProblemError(422, "facts are written the way round that the graph has them: leave out ^-1")
+            raise RNNLogicError("facts are written the way round that the graph has them: leave out ^-1")
         return one
 
     def cost(self, evidence: Evidence) -> Cost:
@@ -158,86 +176,48 @@ class Served:
             self._costs[evidence] = Cost(self.model.dataset.graph(evidence), self.model.learned.rules)
         return self._costs[evidence]
 
-    def cost_of_answers(self, question: Question, k: int, evidence: Evidence) -> float:
+    def cost_of_answers(self, question: Question) -> float:
         """Steps to answer a question, and to ask for each answer the other way round."""
-        head, relation = self.entity(question[0]), self.relation(question[1])
-        cost, back = self.cost(evidence), self.vocab.inverse(relation)
-        return 2 * cost.of_question(head, relation) + k * cost.of_any_question(back)
+        names = question.forward(self.vocab)
+        head, relation = self.entity(names[0]), self.relation(names[1])
+        cost, back = self.cost(question.facts), self.vocab.inverse(relation)
+        return 2 * cost.of_question(head, relation) + question.most * cost.of_any_question(back)
 
-    def predict(
-        self,
-        questions: Sequence[Question],
-        k: int,
-        evidence: Evidence,
-        known: Known,
-        allow_violations: bool = False,
-    ) -> list[Listed[Answer]]:
+    def predict(self, questions: Sequence[Question]) -> list[Listed[Answer]]:
         """The best answers of each question."""
-        steps = sum(self.cost_of_answers(question, k, evidence) for question in questions)
-        self.limits.refuse_dear(steps, "ask fewer questions, or for fewer answers")
-        return self.model.predict_many(questions, k, evidence, known, allow_violations)
-
-    def explain(
-        self, head: str, relation: str, tail: str, instead: str | None, paths: int, evidence: Evidence
-    ) -> Explanation | Comparison:
-        """Why an answer has its score, or why it is better than another one."""
-        ends = [self.vocab.entities[self.entity(name)] for name in (head, tail)]
-        asked = self.cost(evidence).of_question(self.entity(head), self.relation(relation))
         self.limits.refuse_dear(
-            EXPLAINED * asked, "the head has too many facts for the rules of the relation"
+            sum(map(self.cost_of_answers, questions)), "ask fewer questions, or for fewer answers"
         )
-        if instead is None:
-            return self.model.explain(ends[0], relation, ends[1], paths, evidence)
-        other = self.vocab.entities[self.entity(instead)]
-        return self.model.explain(ends[0], relation, ends[1], paths, evidence, instead=other)
+        return self.model.answers(questions)
 
-    def complete(
-        self,
-        relation: str | None,
-        min_probability: float,
-        most: int,
-        evidence: Evidence,
-        progress: Progress,
-        allow_violations: bool = False,
-    ) -> Iterator[NewFact]:
-        """The most probable facts that the evidence does not hold."""
+    def explain(self, question: Question, paths: int = 3) -> Explanation | Comparison:
+        """Why an answer has its score, or why it is better than another one."""
+        asked = self.named(question)
+        head, relation = self.entity(asked.head or ""), self.relation(asked.relation or "")
+        self.limits.refuse_dear(
+            EXPLAINED * self.cost(asked.facts).of_question(head, relation),
+            "the head has too many facts for the rules of the relation",
+        )
+        return self.model.why(asked, paths)
+
+    def complete(self, question: Question, progress: Progress) -> Iterator[NewFact]:
+        """The most probable facts that are not known, of one relation or of all."""
+        relation, cost = question.relation, self.cost(question.facts)
         wanted = range(self.vocab.num_relations) if relation is None else [self.proposable(relation)]
-        cost = self.cost(evidence)
         steps = self.vocab.num_entities * sum(cost.of_any_question(one) for one in wanted)
-        seconds = self.limits.long_seconds
-        if steps > self.limits.steps / self.limits.seconds * seconds:
-            raise ProblemError(
-                422, f"this query is too expensive: about {steps:.0e} steps; ask for one relation"
-            )
-        return self.model.complete(
-            relation, min_probability, most, evidence, progress, allow_violations=allow_violations
-        )
+        if steps > self.limits.steps / self.limits.seconds * self.limits.long_seconds:
+            raise RNNLogicError(f"this query is too expensive: about {steps:.0e} steps; ask for one relation")
+        return self.model.proposals(question, progress)
 
-    def rules(
-        self,
-        relation: str | None,
-        sort: Sort = "use",
-        min_confidence: float = 0.0,
-        min_support: int = 0,
-        max_length: int | None = None,
-    ) -> list[RuleInfo]:
+    def rules(self, relation: str | None, choice: Choice = EVERY_RULE) -> list[RuleInfo]:
         """Rules by relation, best first; the lists asked for last are kept."""
         rules = self.model.learned.rules
         wanted = None if relation is None else self.relation(relation)
         number = len(rules) if wanted is None else len(rules.by_head(wanted))
         if number > MANY:
-            raise ProblemError(422, f"{number:,} rules are too many to list; ask for one relation")
-        key = (wanted, sort, min_confidence, min_support, max_length)
-        return self._listings.get(
-            key,
-            lambda: self.model.rules(
-                relation,
-                sort=sort,
-                min_confidence=min_confidence,
-                min_support=min_support,
-                max_length=max_length,
-            ),
-        )
+            raise RNNLogicError(f"{number:,} rules are too many to list; ask for one relation")
+        key = wanted, choice
+        return self._listings.get(key, lambda: self.model.rules(relation, **asdict(choice)))
 
     def warm_up(self) -> None:
         """Make ready what the first requests need: names, compiled code, calibration."""
@@ -247,7 +227,7 @@ class Served:
             for relation in rules.head_relations().tolist()[:1]:
                 name, head = self.vocab.relation_name(relation), self.vocab.entities[0]
                 self.model.predict(head, name, 1, evidence)
-                self.model.explain(head, name, head, evidence=evidence)
+                self.model.explain(head, name, head, facts=evidence)
 
     def measure(self) -> None:
         """See how well each relation is answered on validation facts, if no report of the run says it."""

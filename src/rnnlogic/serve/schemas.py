@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from rnnlogic.serve.limits import Limits
+from rnnlogic.data.dataset import Evidence
+from rnnlogic.explain.asking import Question
+from rnnlogic.explain.listing import Choice, Sort
+from rnnlogic.serve.runs import Limits
 
 LIMITS = Limits()
 Name = Annotated[str, Field(max_length=LIMITS.name)]
-EvidenceName = Literal["train", "train+valid", "all"]
-# Which facts are known; `evidence` is another name for it.
-KnownFacts = Annotated[EvidenceName, Field(validation_alias=AliasChoices("facts", "evidence"))]
+Facts = Annotated[Evidence, Field(description="Which facts are known.")]
+Known = Literal["drop", "keep"]
+OLD_NAMES = {"evidence": "facts", "k": "most", "max": "most"}  # understood until the next version
 
 
-class Strict(BaseModel):
-    """A request body: unknown members are errors."""
+class Asked(BaseModel):
+    """What is asked, in the query of an address or in a body."""
 
-    model_config = ConfigDict(extra="forbid")
+    @model_validator(mode="before")
+    @classmethod
+    def _by_old_names(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        return {
+            OLD_NAMES.get(name, name) if name not in cls.model_fields else name: value
+            for name, value in given.items()
+        }
 
 
 class RunInfo(BaseModel):
@@ -90,7 +101,7 @@ class RulePage(BaseModel):
     rules: list[RuleRow]
 
 
-class QuestionBody(Strict):
+class Ends(BaseModel):
     """(head, relation, ?) or (?, relation, tail)."""
 
     relation: Name
@@ -98,15 +109,87 @@ class QuestionBody(Strict):
     tail: Name | None = None
 
 
-class PredictBody(Strict):
+class Answering(Asked):
+    """How many answers, and which."""
+
+    most: Annotated[int, Field(ge=1, le=LIMITS.answers)] = 10
+    facts: Facts = "all"
+    known: Known = "drop"
+    allow_violations: bool = False
+
+    def question(self, ends: Ends) -> Question:
+        """The question about some ends."""
+        how = self.model_dump(include=set(Answering.model_fields))
+        return Question(**how, **ends.model_dump(include=set(Ends.model_fields)))
+
+
+class PredictQuery(Answering, Ends):
+    """One question to answer."""
+
+
+class EndsBody(Ends, extra="forbid"):
+    """(head, relation, ?) or (?, relation, tail)."""
+
+
+class PredictBody(Answering, extra="forbid"):
     """Questions to answer."""
 
     run: Name | None = None
-    questions: Annotated[list[QuestionBody], Field(min_length=1, max_length=LIMITS.questions)]
-    k: Annotated[int, Field(ge=1, le=LIMITS.answers)] = 10
-    facts: KnownFacts = "all"
-    known: Literal["drop", "keep"] = "drop"
+    questions: Annotated[list[EndsBody], Field(min_length=1, max_length=LIMITS.questions)]
+
+
+class ExplainQuery(Asked):
+    """An answer to explain; with `instead`, why it is preferred to another one."""
+
+    head: Name
+    relation: Name
+    tail: Name
+    instead: Name | None = None
+    paths: Annotated[int, Field(ge=0, le=20)] = 3
+    facts: Facts = "all"
+
+    @property
+    def question(self) -> Question:
+        """The fact that is explained."""
+        return Question(**self.model_dump(include={"head", "relation", "tail", "instead", "facts"}))
+
+
+class ExplainBody(ExplainQuery, extra="forbid"):
+    """The same as a body."""
+
+    run: Name | None = None
+
+
+class CompleteQuery(Asked):
+    """Which facts are proposed."""
+
+    relation: Name | None = None
+    min_probability: Annotated[float, Field(ge=0, le=1)] = 0.0
+    most: Annotated[int, Field(ge=1, le=LIMITS.facts)] = 100
+    facts: Facts = "all"
     allow_violations: bool = False
+
+    @property
+    def question(self) -> Question:
+        """What is asked about a relation, or all."""
+        return Question(**self.model_dump())
+
+
+class RulesQuery(BaseModel):
+    """Which rules are listed."""
+
+    relation: Name | None = None
+    sort: Sort = "use"
+    min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.0
+    min_support: Annotated[int, Field(ge=0, le=1 << 60)] = 0
+    max_length: Annotated[int | None, Field(ge=0, le=100)] = None
+    page: Annotated[int, Field(ge=1, le=1 << 30)] = 1
+    size: Annotated[int, Field(ge=1, le=LIMITS.listed)] = 50
+
+    @property
+    def choice(self) -> Choice:
+        """All rules that are listed, whatever the page."""
+        return Choice(**self.model_dump(exclude={"relation", "page", "size"}))
 
 
 class AnswerInfo(BaseModel):
@@ -140,18 +223,6 @@ class Predicted(BaseModel):
     facts: str
     evidence: str  # the same
     results: list[Answered]
-
-
-class ExplainBody(Strict):
-    """An answer to explain; with `instead`, why it is preferred to another one."""
-
-    run: Name | None = None
-    head: Name
-    relation: Name
-    tail: Name
-    instead: Name | None = None
-    paths: Annotated[int, Field(ge=0, le=20)] = 3
-    facts: KnownFacts = "all"
 
 
 class Explained(BaseModel):

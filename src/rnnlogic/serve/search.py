@@ -71,6 +71,12 @@ class NameIndex:
                 found.setdefault(one.id, one.tier)
         return [Found(i, tier) for i, tier in list(found.items())[:limit]]
 
+    def closest(self, query: str) -> list[int]:
+        """All things that match, the best first; only similar ones if there are no others."""
+        found = self.find(query, len(self))
+        close = [one.id for one in found if one.tier < SIMILAR_TIER]
+        return close or [one.id for one in found]
+
     def _beginning(self, wanted: str, limit: int) -> Iterator[Found]:
         first, last = bisect_left(self._texts, wanted), bisect_right(self._texts, wanted + LAST)
         equal = bisect_right(self._texts, wanted, first, last)

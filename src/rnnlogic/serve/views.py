@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.data.dataset import Evidence
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.explain.answers import Answer
-from rnnlogic.explain.chosen import Reason
-from rnnlogic.explain.explain import Comparison, Explanation
+from rnnlogic.explain.asking import Question
+from rnnlogic.explain.explanation import Comparison, Explanation
 from rnnlogic.explain.listing import RuleInfo
-from rnnlogic.explain.reasons import Contribution, Idea
+from rnnlogic.explain.question import facts_of
+from rnnlogic.explain.reasons import Contribution, Idea, Reason
 from rnnlogic.explain.sentences import pattern_of, rule_sentence, whole_rule
 from rnnlogic.explain.summary import ALONE, ReasonTold, reason_line
-from rnnlogic.explain.walks import facts_of
 from rnnlogic.features.chains.paths import Fact, Path
 from rnnlogic.render.html import LISTED, path_html, reason_strands, shades
 from rnnlogic.render.svg import Strand, picture
@@ -27,9 +27,9 @@ from rnnlogic.rules.parse import parse_rule
 from rnnlogic.rules.rule import Constant, Rule, format_rule
 from rnnlogic.serve.api import entity_info
 from rnnlogic.serve.problems import ProblemError
-from rnnlogic.serve.runs import Question, Served
+from rnnlogic.serve.runs import Served
 from rnnlogic.serve.search import BEGINNING_TIER
-from rnnlogic.statistics.examples import rule_examples
+from rnnlogic.statistics.pairs import rule_examples
 
 ASKED = 24  # relations, inverses included, that an entity is asked about
 MISSING = (3, 15)  # answers of each, and in all
@@ -64,12 +64,12 @@ def missing_facts(run: Served, entity: int, least: float) -> MissingFacts:
     wanted = [r for r in order if len(rules.by_head(r))][:ASKED]
     questions, steps = [], 0.0
     for relation in wanted:  # as many as may be asked
-        question = name, run.vocab.relation_name(relation)
-        steps += run.cost_of_answers(question, MISSING[0], "all")
+        question = Question(head=name, relation=run.vocab.relation_name(relation), most=MISSING[0])
+        steps += run.cost_of_answers(question)
         if steps > run.limits.steps:
             break
         questions.append((relation, question))
-    answers = run.predict([question for _, question in questions], MISSING[0], "all", "drop")
+    answers = run.predict([question for _, question in questions])
     found = [
         Missing(name, relation, answer)
         for (relation, _), own in zip(questions, answers, strict=True)
@@ -96,7 +96,8 @@ def decided_answers(run: Served, question: Question, answers: Sequence[Answer]) 
     """The verdicts on those answers of a question that somebody decided about."""
     if not run.model.decisions.every:
         return {}
-    found = {one.entity: run.model.decision(*question, one.entity) for one in answers}
+    asked = question.forward(run.vocab)
+    found = {one.entity: run.model.decision(*asked, one.entity) for one in answers}
     return {entity: decision.verdict for entity, decision in found.items() if decision is not None}
 
 
@@ -127,40 +128,36 @@ class Ranked(NamedTuple):
     elsewhere: Mapping[str, int] = NOWHERE  # by entity, the place that the other run gives it
 
 
-def lists_of(
-    run: Served, question: Question, most: int, facts: Evidence, other: Served | None
-) -> list[Ranked]:
+def lists_of(run: Served, question: Question, other: Served | None) -> list[Ranked]:
     """The answers of a run, and beside them those of another one, each with its place in the other list."""
-    own = _ranked(run, question, most, facts)
+    own = _ranked(run, question)
     if other is None:
         return [own]
     try:
-        second = _ranked(other, other.question(*question, None), most, facts)
+        second = _ranked(other, other.named(question))
     except (ProblemError, RNNLogicError) as error:
         return [own, Ranked(other, [], problem=str(error))]
     places = [{answer.entity: place for place, answer in one.answers} for one in (own, second)]
     return [own._replace(elsewhere=places[1]), second._replace(elsewhere=places[0])]
 
 
-def _ranked(run: Served, question: Question, most: int, facts: Evidence) -> Ranked:
-    answers = run.predict([question], most, facts, "keep")[0]
+def _ranked(run: Served, question: Question) -> Ranked:
+    answers = run.predict([question])[0]
     return Ranked(run, list(enumerate(answers, 1)), sum(answers.left_out.values()))
 
 
-def why_page(
-    run: Served, fact: tuple[str, str, str], facts: Evidence, instead: str | None, rule: str | None
-) -> dict[str, Any]:
+def why_page(run: Served, fact: Question, rule: str | None) -> dict[str, Any]:
     """What the page of an answer shows: its reasons, and beside them those of the best other answer."""
-    head, relation, tail = fact
-    told = run.explain(head, relation, tail, instead, PATHS, facts)
-    others = [a for a in run.predict([(head, relation)], OTHERS + 1, facts, "drop")[0] if a.entity != tail]
+    told = run.explain(fact, PATHS)
+    asked = replace(fact, tail=None, instead=None, most=OTHERS + 1, known="drop")
+    others = [answer for answer in run.predict([asked])[0] if answer.entity != fact.tail]
     values: dict[str, Any] = {"others": others[:OTHERS], "other": None, "rival": None}
     if isinstance(told, Comparison):
         values |= {"told": told.answer, "other": told.instead, "rival": told.instead, "hangs_on": None}
     else:
         values |= {"told": told, "hangs_on": told.hangs_on}
         if others and rule is None:
-            values["rival"] = run.explain(head, relation, others[0].entity, None, PATHS, facts)
+            values["rival"] = run.explain(replace(fact, tail=others[0].entity), PATHS)
     return values | explained(told, rule, values["rival"])
 
 
@@ -251,12 +248,11 @@ def _rule(rule: Contribution, is_alike: bool, mark: str, drawn: set[str], vocab:
 
 def listed_rule(rule: RuleInfo, vocab: Vocab) -> dict[str, Any]:
     """A rule in a table."""
-    chain = parse_rule(rule.text, vocab)
     return rule.as_dict() | {
-        "shown": format_rule(chain, vocab, labels=True),
-        "words": rule_sentence(chain, vocab),
-        "sentence": whole_rule(chain, vocab),
-        "pattern": str(pattern_of(chain, vocab.num_relations)),
+        "shown": format_rule(rule.rule, vocab, labels=True),
+        "words": rule_sentence(rule.rule, vocab),
+        "sentence": whole_rule(rule.rule, vocab),
+        "pattern": str(pattern_of(rule.rule, vocab.num_relations)),
     }
 
 

@@ -8,8 +8,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup
 
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.explain.names import entity_words, shortened
-from rnnlogic.explain.sentences import fact_sentence, pieces, template_of
+from rnnlogic.explain.sentences import entity_words, fact_sentence, pieces, shortened, template_of
 from rnnlogic.render.html import bdi
 from rnnlogic.serve.runs import Served
 

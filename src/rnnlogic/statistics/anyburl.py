@@ -12,7 +12,6 @@ Bodies with very many paths are followed from a random sample of entities, as An
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,10 +23,10 @@ from rnnlogic.base.types import Tick, no_tick
 from rnnlogic.data.graph import Graph
 from rnnlogic.mining.kernels import count_simple
 from rnnlogic.rules.conditions import Condition
-from rnnlogic.rules.rule import NONE, Chain, Constant
+from rnnlogic.rules.rule import NONE, Chain, Constant, is_trivial
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
-from rnnlogic.statistics.amie import by_body
+from rnnlogic.statistics.pairs import by_body
 
 STEPS = 2_000_000  # followed for one body
 
@@ -76,16 +75,14 @@ def anyburl_statistics(
     Neither does a condition, which AnyBURL does not know.
     """
     order, bodies, ptr = by_body(rules)
-    heads = rules.heads[order]
-    predictions, support = np.zeros((2, len(rules)), np.int64)  # of the rules in `order`
+    predictions, support = np.zeros((2, len(rules)), np.int64)
     is_sample = np.zeros(len(rules), np.bool_)
-    units = [_Unit(body, heads[ptr[i] : ptr[i + 1]]) for i, body in enumerate(bodies)]
+    units = [_Unit(body, rules.heads[order[ptr[i] : ptr[i + 1]]]) for i, body in enumerate(bodies)]
     for i, found in enumerate(map_ordered(_count, units, _Shared(graph, steps, seed), threads)):
-        own = slice(ptr[i], ptr[i + 1])
+        own = order[ptr[i] : ptr[i + 1]]
         predictions[own], support[own], is_sample[own] = found
         tick(i + 1, len(units))
-    back = np.argsort(order)
-    return AnyburlStatistics(predictions[back], support[back], is_sample[back])
+    return AnyburlStatistics(predictions, support, is_sample)
 
 
 def with_anyburl_statistics(
@@ -136,5 +133,4 @@ def _count_constants(
 
 def _says_something(unit: _Unit) -> NDArray[np.bool_]:
     """Which rules [n] are not r <- r, whose only path is the predicted fact."""
-    is_trivial: Sequence[bool] = [unit.body._replace(head=head).is_trivial for head in unit.heads.tolist()]
-    return ~np.array(is_trivial, np.bool_)
+    return np.array([not is_trivial(unit.body._replace(head=head)) for head in unit.heads.tolist()], np.bool_)

@@ -12,14 +12,13 @@ from rnnlogic.base.budget import UNLIMITED, Budget, passes
 from rnnlogic.base.executor import map_ordered
 from rnnlogic.base.types import Queries, Tick, no_tick
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import UNSEEN, Batch
-from rnnlogic.features.chains.sampling.budget import NO_CUTS
+from rnnlogic.features.base import NO_CUTS, UNSEEN, Batch
 from rnnlogic.features.ground import Grounder, Grounding
-from rnnlogic.mining.kernels import count_hits, weigh_hits
+from rnnlogic.mining.kernels import Reached, Weighed, count_hits
 from rnnlogic.rules.ruleset import RuleSet
 
 FIRST = 16  # queries of each relation in the first pass under a budget
-STRIDE = 7919  # a prime
+STRIDE = 7919  # a prime, so that steps of it visit every query
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +128,7 @@ def _passes(queries: Queries) -> list[Queries]:
     return [queries[(spread >= a) & (spread < b)] for a, b in passes(FIRST, int(sizes.max(initial=0)))]
 
 
-def _hits(
-    shared: tuple[Grounder, Queries], batch: Batch
-) -> list[tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], NDArray[np.int64]]]:
+def _hits(shared: tuple[Grounder, Queries], batch: Batch) -> list[tuple[NDArray[Any], ...]]:
     """Rule ids, right and wrong results, and cuts of a batch of training queries, part by part."""
     grounder, queries = shared
     found = []
@@ -141,11 +138,12 @@ def _hits(
     return found
 
 
-def _matches(graph: Graph, part: Grounding, answers: NDArray[np.int32]) -> tuple[NDArray[Any], NDArray[Any]]:
+def _matches(graph: Graph, part: Grounding, answers: NDArray[np.int32]) -> tuple[NDArray[Any], ...]:
     """Right and wrong results of the rules [k] of some queries, whose answers are told."""
-    asked = graph.arrays, part.relation, part.heads, answers
-    if graph.weights is None:
-        return count_hits(*asked, part.entity, part.ptr, graph.num_entities)
-    importance = graph.weights_of(part.heads, np.full(len(answers), part.relation), answers)
-    value = part.count.astype(np.float64, copy=False)
-    return weigh_hits(*asked, importance, part.entity, value, part.ptr, graph.num_entities)
+    weighed = None
+    if graph.weights is not None:
+        importance = graph.weights_of(part.heads, np.full(len(answers), part.relation), answers)
+        weighed = Weighed(part.count.astype(np.float64, copy=False), importance)
+    reached = Reached(part.heads, part.entity, part.ptr)
+    counts = count_hits(graph.arrays, part.relation, reached, answers, weighed, graph.num_entities)
+    return counts if weighed else tuple(part.astype(np.int64) for part in counts)

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Batch
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
+from rnnlogic.features.base import Batch, find_items
 from rnnlogic.features.constants import kernels, reference
-from rnnlogic.features.constants.tables import relation_tables
+from rnnlogic.features.constants.source import relation_tables
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.items import find_items
-from rnnlogic.features.ops import kernels as ops
-from rnnlogic.features.ops import reference as plain_ops
 from rnnlogic.rules.features import of_groups
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
@@ -51,14 +50,14 @@ def test_supports_of_rules_with_constants_are_those_of_the_twin(seed):
 
 @pytest.mark.parametrize("wanted", WANTED)
 @pytest.mark.parametrize("hide", ["nothing", "own fact", "all links"])
-@pytest.mark.parametrize("seed", range(3))
-def test_values_are_those_of_the_twin(seed, hide, wanted):
+@pytest.mark.parametrize(("seed", "work"), [(0, kernels.WORK), (1, kernels.WORK), (2, 30)])
+def test_values_are_those_of_the_twin(seed, work, hide, wanted):
     graph = random_graph(seed)
     items, compared = find_items(graph), 0
     for relation in range(2 * RELATIONS):
         heads, tails = graph.edges(relation)
         hidden = {"nothing": np.full_like(tails, -1), "own fact": tails, "all links": -2 - tails}[hide]
-        tables = relation_tables(graph, items, relation)
+        tables = relation_tables(graph, items, relation, work)
         batch = Batch(np.arange(len(heads)), relation, heads, hidden.astype(np.int32))
         asked = graph.arrays, items, tables, np.array(WANTED[wanted]), batch, ENTITIES
         found, expected = (as_rows(module.summarise(*asked), len(heads)) for module in (kernels, reference))
@@ -68,12 +67,33 @@ def test_values_are_those_of_the_twin(seed, hide, wanted):
     assert compared, "the test is about something"
 
 
+def test_a_query_counts_no_more_rules_than_it_may():
+    graph = random_graph(0)
+    items, bounds = find_items(graph), 0
+    for relation in range(2 * RELATIONS):
+        free, bound = (relation_tables(graph, items, relation, work) for work in (kernels.WORK, 15))
+        assert (free.least_of_x, free.least_of_y) == (kernels.LEAST, kernels.LEAST)
+        bounds += (bound.least_of_x > kernels.LEAST) + (bound.least_of_y > kernels.LEAST)
+        heads = graph.edges(relation)[0]
+        sizes = dict(zip(bound.by_item.key.tolist(), np.diff(bound.by_item.ptr).tolist(), strict=True))
+        counted = [
+            sum(sizes.get(item, 0) for item in items_of(graph, items, head)) for head in heads.tolist()
+        ]
+        assert sum(counted) <= 15 * len(heads)
+    assert bounds, "the test is about something"
+
+
+def items_of(graph, items, head):
+    rows = items.row[items.ptr[head] : items.ptr[head + 1]].tolist()
+    return {*rows, *(len(items.relation) + int(items.relation[row]) for row in rows)}
+
+
 def test_the_small_kernels_are_those_of_the_twin():
     graph = random_graph(0)
     items = find_items(graph)
     for support in range(4):
         for holders in (5, 195, 196, 10_000):
-            assert kernels.confidence(support, holders) == reference.confidence(support, holders)
+            assert kernels.confidence(support, holders, 0.01) == reference.confidence(support, holders, 0.01)
     for row in range(len(items.relation)):
         for hidden in range(-1, ENTITIES):
             for asked in ((0, False), (1, True), (2, False)):

@@ -51,7 +51,7 @@ def test_reasons_go_last_and_pinned_rules_never(pinned):
     problem, _ = problem_of(0)
     fit = Fit(0.001, 50, np.array(pinned, np.int64), np.zeros(RULES), np.zeros(RULES, np.int8))
     last = np.array([2, 7, 4])
-    told = problem, np.ones(RULES), np.arange(RULES), CompactSettings(first=RULES), fit, 0
+    told = problem, np.ones(RULES), CompactSettings(first=RULES), fit, 0
     sizes = []
     for active, _, _ in shrink(*told, last):
         kept = last[: max(len(active) - len(pinned), 0)]

@@ -8,12 +8,11 @@ import pytest
 from rnnlogic.config import Config, changed
 from rnnlogic.data.dataset import load_dataset
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.compact.compact import chosen, compact_paths, compacted, pack_frontier
-from rnnlogic.fit.compact.levels import Level, chosen_level, level_at, model_at
-from rnnlogic.fit.compact.teacher import teacher_of
+from rnnlogic.fit.compact.compact import chosen, compact_paths, compacted, pack_frontier, teacher_of
+from rnnlogic.fit.compact.validation import Level, chosen_level, level_at, model_at
 from rnnlogic.fit.result import Learned
+from rnnlogic.predictors.loglinear.fit import signs_of
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.loglinear.signs import signs_of
 from rnnlogic.predictors.paths.predictor import PathRuleScorer
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
@@ -164,18 +163,6 @@ def test_path_scores_and_the_embeddings_own_say_count(eta):
         level = level_at(paths, price)
         found = mrr(full, dataset, *model_at(paths, level, len(full.rules)))
         assert level.mrr == pytest.approx(found, abs=1e-6)
-
-
-@SEEDS
-def test_nonnegative_means_no_negative_weight(seed):
-    full, dataset, config = full_model(seed)
-    teacher = with_settings(teacher_of(full, dataset, config), signs="nonnegative")
-    for path in compact_paths(teacher, 1):
-        assert all((model.weights >= 0).all() for model in path.models)
-    found = compacted(teacher, 1)
-    assert (found.weights >= 0).all()
-    assert (found.weights > 0).any()
-    assert (full.weights < 0).any()
 
 
 @SEEDS

@@ -9,7 +9,7 @@ import pytest
 
 from rnnlogic.config import changed
 from rnnlogic.model import RNNLogic
-from rnnlogic.runs.reports import read_report
+from rnnlogic.runs.files import read_report
 from tests.helpers.family import family, tiny_config
 
 SCRIPT = Path(__file__).resolve().parents[3] / "experiments" / "compact.py"

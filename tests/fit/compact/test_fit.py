@@ -5,7 +5,7 @@ import pytest
 
 from rnnlogic.config import changed
 from rnnlogic.evaluation.evaluate import evaluate
-from rnnlogic.fit.learn import learn
+from rnnlogic.fit.pipeline import learn
 from rnnlogic.fit.result import MemoryStore, pack_learned, unpack_learned
 from rnnlogic.rules.rule import format_rule
 from tests.helpers.embeddings import random_embedding

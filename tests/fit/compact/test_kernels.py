@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rnnlogic.features.ops import kernels as ops
-from rnnlogic.features.ops import reference as plain_ops
-from rnnlogic.fit.compact import kernels, reference
-from rnnlogic.fit.compact.solving import kernels as solving
-from rnnlogic.fit.compact.solving import reference as plain
-from rnnlogic.fit.compact.types import Columns, Imitation, Terms
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
+from rnnlogic.fit.compact import kernels as solving
+from rnnlogic.fit.compact import reference as plain
+from rnnlogic.fit.compact.ground import _columns as columns_of
+from rnnlogic.fit.compact.types import Imitation, Terms
 
 
 def problem(seed: int):
@@ -28,9 +28,7 @@ def problem(seed: int):
 @pytest.mark.parametrize("seed", range(20))
 def test_twins(seed: int) -> None:
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = Columns(*kernels.by_column(ptr, rule, value, k))
-    for mine, theirs in zip(columns, reference.by_column(ptr, rule, value, k), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+    columns = columns_of(ptr, rule, value, k)
     active = np.sort(rng.permutation(k)[:4]).astype(np.int64)
     weights = rng.normal(size=4)
     many = rng.integers(1, 4, c).astype(np.float64)
@@ -45,26 +43,24 @@ def test_twins(seed: int) -> None:
         found.append((scores, upstream, loss, module.column_sums(columns, active, upstream), curve))
     for mine, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-12)
-    count, key = rng.integers(1, 5, len(rule)), rng.integers(0, 1 << 40, c)
-    looked_at = np.where(rule == 0, -1, rule).astype(np.int32)
-    hashes = [np.zeros(k, np.uint64), np.zeros(k, np.uint64)]
-    for module, sums in zip((kernels, reference), hashes, strict=True):
-        module.add_hashes(ptr, looked_at, count, key, sums)
-    np.testing.assert_array_equal(*hashes)
-    reached = kernels.mark_reached(columns[0], columns[1], active, c)
-    np.testing.assert_array_equal(reached, reference.mark_reached(columns[0], columns[1], active, c))
-    asked = rng.integers(0, 5, 8)
-    own = np.array([rng.integers(query_ptr[q] - 1, query_ptr[q + 1]) for q in asked])
-    own = np.where(own < query_ptr[asked], -1, own)
-    args = (query_ptr, np.round(found[0][0], 1), reached, rng.random(c) < 0.3, asked, own, np.full(8, 20))
-    for mine, theirs in zip(kernels.rank_queries(*args), reference.rank_queries(*args), strict=True):
-        np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_results_by_rule(seed: int) -> None:
+    _, _, c, k, ptr, rule, value, _ = problem(seed)
+    columns = columns_of(ptr, rule, value, k)
+    candidate = np.repeat(np.arange(c), np.diff(ptr))
+    for i in range(k):
+        own = slice(columns.ptr[i], columns.ptr[i + 1])
+        assert columns.candidate[own].tolist() == candidate[rule == i].tolist()
+        assert columns.value[own].tolist() == value[rule == i].tolist()
+    assert [array.dtype for array in columns] == [np.int64, np.int32, np.float32]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_derivatives(seed: int) -> None:
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = Columns(*kernels.by_column(ptr, rule, value, k))
+    columns = columns_of(ptr, rule, value, k)
     active, weights = np.arange(k), rng.normal(size=k)
     many = rng.integers(1, 4, c).astype(np.float64)
 
@@ -87,30 +83,18 @@ def test_derivatives(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_twins_of_what_is_held(seed: int) -> None:
-    rng, query_ptr, c, k, ptr, rule, value, _ = problem(seed)
-    value = value.astype(np.float64)
-    scores = np.zeros((2, c))
-    weights, place = (
-        rng.normal(size=k),
-        rng.permutation(np.append(np.arange(k - 2), [-1, -1])).astype(np.int32),
-    )
-    for module, row in zip((kernels, reference), scores, strict=True):
-        module.score_results(ptr, rule, value, weights, row)
-    np.testing.assert_allclose(*scores, rtol=1e-12, atol=1e-12)
-    told = query_ptr, np.round(scores[0], 0), rng.random(c) < 0.2, rng.random(c)
-    for most in (1, 2, 3, 4, 5, 20):
-        many = kernels.sample_candidates(*told, most)
-        np.testing.assert_array_equal(many, reference.sample_candidates(*told, most))
-        held = ptr, rule, value, np.flatnonzero(many), place
-        for mine, theirs in zip(ops.held_results(*held), plain_ops.held_results(*held), strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-            assert mine.dtype == theirs.dtype
+    rng, _, c, k, ptr, rule, value, _ = problem(seed)
+    place = rng.permutation(np.append(np.arange(k - 2), [-1, -1])).astype(np.int32)
+    held = ptr, rule, value.astype(np.float64), np.flatnonzero(rng.random(c) < 0.5), place
+    for mine, theirs in zip(ops.held_results(*held), plain_ops.held_results(*held), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+        assert mine.dtype == theirs.dtype
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_a_restricted_problem_has_the_same_loss(seed: int) -> None:
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = Columns(*kernels.by_column(ptr, rule, value, k))
+    columns = columns_of(ptr, rule, value, k)
     active, many = rng.permutation(k)[:2].astype(np.int64), rng.integers(1, 4, c).astype(np.float64)
     whole = Imitation(query_ptr, target, many, np.zeros(c), columns)
     for is_merged in (True, False):
@@ -129,7 +113,7 @@ def test_a_restricted_problem_has_the_same_loss(seed: int) -> None:
 def options(seed: int, bound: str):
     """A problem with penalties and a start, as the minimisation takes it."""
     rng, query_ptr, c, k, ptr, rule, value, target = problem(seed)
-    columns = Columns(*kernels.by_column(ptr, rule, value, k))
+    columns = columns_of(ptr, rule, value, k)
     told = query_ptr, target / target.sum(), rng.integers(1, 4, c).astype(np.float64), rng.normal(size=c) / 9
     penalty = rng.choice([0.0, 0.003, 0.03], size=k)
     start = rng.normal(size=k)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rnnlogic.fit.compact.named import LEAST_SHARE, named_rules
+from rnnlogic.fit.compact.compact import LEAST_SHARE, named_rules
 from rnnlogic.fit.compact.types import Columns
 from rnnlogic.rules.rule import CLOSE, NONE, Chain, Constant, Feature, reading_order
 

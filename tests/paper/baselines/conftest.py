@@ -2,7 +2,7 @@
 
 import pytest
 
-from rnnlogic.generator.adam import torch_threads
+from rnnlogic.generator.train import torch_threads
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from paper.baselines.confidence import MaxScorer, confidence_scorer, smoothed_confidences
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.features.ground import Grounder
-from rnnlogic.mining.search import find_candidates
+from rnnlogic.mining.mine import find_candidates
 from rnnlogic.mining.settings import MineSettings
 from rnnlogic.rules.formats import read_table
 from rnnlogic.rules.table import RuleTable

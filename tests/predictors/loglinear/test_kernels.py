@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rnnlogic.features.ops import kernels as ops
-from rnnlogic.features.ops import reference as plain_ops
+from rnnlogic.features import kernels as ops
+from rnnlogic.features import reference as plain_ops
 from rnnlogic.features.table import NO_VALUES
 from rnnlogic.predictors.loglinear import kernels, reference
 from tests.helpers.problems import NUM_RULES, problems
@@ -68,9 +68,8 @@ def test_answers_reached(problem, by_value):
 def test_selection_and_reward(problem, psi, prior, number, seed):
     prior = prior + 1e-3 * np.sqrt(np.arange(NUM_RULES))  # rounding decides between rules that tie but for it
     draws = np.random.default_rng(seed).random(problem.num_queries * number)
-    for uniform in (draws, draws[:0]):
-        args = (problem.examples, psi, prior, number, uniform)
-        np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
+    args = (problem.examples, psi, prior, number)
+    np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
     args = (problem.examples, psi, prior, number, draws)
     np.testing.assert_allclose(kernels.reward_samples(*args), reference.reward_samples(*args), atol=1e-9)
 
@@ -78,7 +77,7 @@ def test_selection_and_reward(problem, psi, prior, number, seed):
 @many
 @given(problem=problems(), number=numbers)
 def test_the_first_of_equal_rules_are_selected(problem, number):
-    args = (problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number, np.empty(0))
+    args = (problem.examples, np.zeros(NUM_RULES), np.zeros(NUM_RULES), number)
     np.testing.assert_array_equal(kernels.select_rules(*args), reference.select_rules(*args))
 
 
@@ -95,12 +94,13 @@ def test_margins(problem):
 
 @many
 @given(problem=problems(), psi=weights, most=st.integers(4, 6), seed=st.integers(0, 99))
-def test_sampled_candidates(problem, psi, most, seed):
-    luck = np.random.default_rng(seed).random(len(problem))
-    psi = np.round(psi)  # ties
-    args = (problem.examples, psi, luck, most)
-    multiplicity = kernels.sampled_candidates(*args)
-    np.testing.assert_array_equal(multiplicity, reference.sampled_candidates(*args))
+def test_held_candidates(problem, psi, most, seed):
+    rng = np.random.default_rng(seed)
+    score, is_open = np.round(rng.normal(size=len(problem))), rng.random(len(problem)) < 0.8  # ties
+    args = (problem.query_ptr, score, is_open, rng.random(len(problem)), most // 2, most - 1 - most // 2)
+    found = kernels.held_candidates(*args)
+    np.testing.assert_array_equal(found, reference.held_candidates(*args))
+    multiplicity = found.astype(np.float32)
     held, column = np.flatnonzero(multiplicity), np.array([1, -1, 0, 2], np.int32)
     for found, expected in zip(
         ops.held_results(*problem.examples[1:4], held, column),

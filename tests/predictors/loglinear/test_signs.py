@@ -6,12 +6,20 @@ import numpy as np
 import pytest
 
 from rnnlogic.base.budget import Work
+from rnnlogic.constraints.find import seldom_together
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.kernels import ANSWER
-from rnnlogic.predictors.loglinear.fit import Lesson, solve_relations
+from rnnlogic.features.kernels import ANSWER
+from rnnlogic.predictors.base import RuleValues
+from rnnlogic.predictors.loglinear.fit import (
+    Lesson,
+    among_linked,
+    blocks_of,
+    lifts_of,
+    problem_of,
+    signs_of,
+    solve_relations,
+)
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.loglinear.signs import lifts_of, signs_of
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.rule import Chain, Feature
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
@@ -52,6 +60,33 @@ def test_features_count_by_their_values_whatever_their_unit():
     nothing = replace(found, value=np.zeros(4, np.float32))
     assert np.isnan(lifts_of(nothing, flags)[0])
     assert lifts_of(by_value, ~flags)[0] == pytest.approx((1 + 1) / (3 / 4 + 1))
+
+
+def test_a_relation_that_excludes_the_head_but_for_exceptions_is_compared_with_chance_among_linked_pairs():
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (2,)), Chain(0, (1, 1)), Feature(0, "linked")])
+    lift = np.array([5.0, np.nan, 3.0, 2.0])
+    found = among_linked(lift, rules, {(0, 1): 0.1, (0, 2): 0.2, (3, 1): 0.3})
+    assert found.tolist() == pytest.approx([0.1, np.nan, 3.0, 2.0], nan_ok=True)
+    assert lift[0] == 5.0
+
+
+def test_an_exclusive_relation_with_exceptions_counts_against_answers():
+    """Friends and rivals know each other, so each is linked more often than chance, but seldom both."""
+    rng = np.random.default_rng(0)
+    known = [(a, b) for a in range(120) for b in range(120) if a != b and a % 24 == b % 24]
+    kinds = rng.permutation(len(known)) % 25
+    named = zip(known, kinds.tolist(), strict=True)
+    facts = [(h, r, t) for (h, t), kind in named for r in ((0, 1) if kind == 0 else (kind % 2,))]
+    graph = Graph.from_triples(np.array(facts), 120, 2)
+    rules = RuleSet.from_rules([Chain(0, (1,)), Chain(0, (0, 0)), Feature(0, "seen")])
+    queries = training_queries(graph, None, 0)
+    asked, settings = queries[queries[:, 1] == 0], LogLinearSettings(weight_decay=0.1)
+    lesson = Lesson(graph, RuleValues(rules, "log1p"), asked, settings, 0)
+    (solved,) = solve_relations(lesson, Work(1))
+    found = problem_of(lesson.job(), blocks_of(asked, lesson.values, None)[0])[0]
+    assert lifts_of(found, rules.are_features)[0] > 1.5
+    assert solved.lift[0] == seldom_together(graph)[0, 1] < 0.4
+    assert solved.weights[0] < -0.5 < 0.5 < solved.weights[1]
 
 
 def test_signs_follow_lift():

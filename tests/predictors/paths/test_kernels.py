@@ -16,7 +16,6 @@ def random_results(rng, dim, queries=6, entities=9, turns=5):
     heads = rng.integers(0, 3, queries).astype(np.int32)
     phase = rng.uniform(-3, 3, (turns, dim)).astype(np.float32)
     vectors = rng.normal(size=(entities, 2 * dim)).astype(np.float32), np.cos(phase), np.sin(phase)
-    euclidean = bool(rng.integers(2))
     results = kernels.Results(
         heads,
         np.argsort(heads, kind="stable"),
@@ -25,7 +24,7 @@ def random_results(rng, dim, queries=6, entities=9, turns=5):
         np.append(0, np.cumsum([len(by) for by in reached_by])).astype(np.int64),
         np.concatenate([*reached_by, []]).astype(np.int32),
     )
-    return kernels.Vectors(*vectors), results, euclidean
+    return kernels.Vectors(*vectors), results
 
 
 @pytest.mark.parametrize("dim", [1, 7, kernels.BLOCK, 2 * kernels.BLOCK + 3])
@@ -39,7 +38,7 @@ def test_like_the_twin(dim):
 
 
 def test_the_order_of_queries_changes_no_bit():
-    vectors, results, euclidean = random_results(np.random.default_rng(1), 40)
-    by_head = kernels.path_distances(vectors, results, euclidean)
+    vectors, results = random_results(np.random.default_rng(1), 40)
+    by_head = kernels.path_distances(vectors, results)
     other = results._replace(order=np.arange(len(results.heads)))
-    np.testing.assert_array_equal(kernels.path_distances(vectors, other, euclidean), by_head)
+    np.testing.assert_array_equal(kernels.path_distances(vectors, other), by_head)

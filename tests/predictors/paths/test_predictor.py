@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
-from rnnlogic.predictors.paths.model import PathModel
-from rnnlogic.predictors.paths.predictor import PathRuleScorer
+from rnnlogic.predictors.paths.predictor import PathModel, PathRuleScorer
 from rnnlogic.rules.rule import Chain
 from rnnlogic.rules.ruleset import RuleSet
 from tests.helpers.embeddings import path_distance, path_score, random_embedding

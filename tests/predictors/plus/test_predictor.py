@@ -7,14 +7,12 @@ import pytest
 
 from rnnlogic.evaluation.evaluate import evaluate
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.transforms import transformed
-from rnnlogic.predictors.base import reaching
+from rnnlogic.features.table import transformed
+from rnnlogic.predictors.base import RuleValues, reaching
 from rnnlogic.predictors.eta import combinations, reciprocal_ranks
+from rnnlogic.predictors.paths.predictor import PathValues, path_model
 from rnnlogic.predictors.paths.settings import PathSettings
-from rnnlogic.predictors.paths.values import PathValues, path_model
-from rnnlogic.predictors.plus.parameters import PlusParameters
-from rnnlogic.predictors.plus.predictor import PlusScorer
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.plus.predictor import PlusParameters, PlusScorer
 from tests.helpers.embeddings import path_score, random_embedding
 from tests.helpers.family import family, given_rules
 

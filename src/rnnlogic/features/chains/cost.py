@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from rnnlogic.base.recent import Recent
+from rnnlogic.base.types import Recent
 from rnnlogic.data.graph import Graph
+from rnnlogic.rules.rule import NONE
 from rnnlogic.rules.ruleset import RuleSet
-
-KEPT = 512  # relations whose rules are kept ready
-NONE = -1  # fills up short bodies
 
 
 class Cost:
@@ -25,7 +23,7 @@ class Cost:
 
     def __init__(self, graph: Graph, rules: RuleSet) -> None:
         self._graph, self._rules = graph, rules
-        self._bodies: Recent[NDArray[np.int64]] = Recent(KEPT)
+        self._bodies: Recent[NDArray[np.int64]] = Recent(2 * graph.num_relations)
 
     def of_question(self, head: int, relation: int) -> float:
         """Visits for (head, relation, ?)."""

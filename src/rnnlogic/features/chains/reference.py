@@ -10,32 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
-from rnnlogic.features.chains.trie import Trie
+from rnnlogic.features.base import Batch, Budget
+from rnnlogic.features.chains.kernels import Paths, Trie
 
 
 def ground_counts(
     graph: GraphArrays,
     trie: Trie,
-    heads: NDArray[np.int32],
-    hidden: NDArray[np.int32],
-    relation: int,
-    inverse: int,
+    batch: Batch,
     sums: NDArray[Any],
     limit: int,
-    is_simple: bool,
-    may_turn: NDArray[np.bool_],  # noqa: ARG001 - spares the kernel work
+    paths: Paths,
     weights: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
     """Counts of the simple paths, or of all walks, along every body of the trie from every query head."""
-    count_paths = simple_counts if is_simple else walk_counts
+    count_paths = simple_counts if paths.is_simple else walk_counts
     cells = []  # per body, per query: entity -> number of paths
     for body in bodies_of(trie):
-        for head, tail in zip(heads.tolist(), hidden.tolist(), strict=True):
-            own_fact = hidden_facts(graph, head, relation, inverse, tail)
+        for head, tail in zip(batch.heads.tolist(), batch.hidden.tolist(), strict=True):
+            own_fact = hidden_facts(graph, head, batch.relation, tail)
             cells.append(count_paths(graph, head, body, own_fact, weights))
     ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
-    if ptr[-1] > limit and len(heads) > 1:
+    if ptr[-1] > limit and len(batch.heads) > 1:
         return np.empty(0, np.int32), np.empty(0, sums.dtype), ptr[:0]
     entity = np.array([e for cell in cells for e in cell], np.int32)
     count = np.array([c for cell in cells for c in cell.values()], sums.dtype)
@@ -116,15 +112,14 @@ def may_go_on(path: tuple[int, ...], tail: int) -> bool:
     return tail != path[0] and tail not in path[-2:]
 
 
-def hidden_facts(
-    graph: GraphArrays, head: int, relation: int, inverse: int, hidden: int
-) -> set[tuple[int, int, int]]:
+def hidden_facts(graph: GraphArrays, head: int, relation: int, hidden: int) -> set[tuple[int, int, int]]:
     """The facts that no walk of a query may use."""
+    relations = len(graph.relation_rows) - 1
     if hidden >= 0:
-        return {(head, relation, hidden), (hidden, inverse, head)}
+        return {(head, relation, hidden), (hidden, (relation + relations // 2) % relations, head)}
     if hidden == -1:
         return set()
-    tail, links = -2 - hidden, range(len(graph.relation_rows) - 1)
+    tail, links = -2 - hidden, range(relations)
     return {(a, r, b) for r in links for a, b in ((head, tail), (tail, head))}
 
 
@@ -150,88 +145,101 @@ def bodies_of(trie: Trie) -> list[tuple[int, ...]]:
     return bodies
 
 
-def _feature(count: float, feature: int) -> float:
-    return (float(count), math.log1p(count), min(float(count), 1.0))[feature]
+MASK = (1 << 64) - 1
 
 
-def features_of(
-    count: NDArray[Any], rule: NDArray[np.integer], code: NDArray[np.int8], values: NDArray[Any]
-) -> None:
-    """The feature of each count [n] by the code [rules] of its rule [n], written to `values` [n]."""
-    values[:] = [_feature(n, int(code[k])) for n, k in zip(count.tolist(), rule.tolist(), strict=True)]
+def _mixed(key: int, value: int) -> int:
+    x = key ^ ((value + 1) * 0x9E3779B97F4A7C15 & MASK)
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK
+    return x ^ (x >> 31)
 
 
-def _cells(ptr: NDArray[np.int64], queries: int) -> list[tuple[int, int, range]]:
-    """(body, query, positions of its results) for every body and query."""
-    return [(row // queries, row % queries, range(ptr[row], ptr[row + 1])) for row in range(len(ptr) - 1)]
+def _uniform(key: int) -> float:
+    return (key >> 11) * 2.0**-53
 
 
-def score_candidates(
-    entity: NDArray[np.int32],
-    count: NDArray[Any],
-    ptr: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    code: NDArray[np.int8],
-    queries: int,
-    sums: NDArray[np.float64],  # noqa: ARG001 - the kernel's memory
-    reached: NDArray[np.bool_],  # noqa: ARG001 - the kernel's memory
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-    """Sum of weight times feature over the grounded bodies, for every entity that any of them reaches."""
-    scores: list[dict[int, float]] = [{} for _ in range(queries)]
-    for body, query, positions in _cells(ptr, queries):
-        for i in positions:
-            gain = weights[body] * _feature(count[i], int(code[body]))
-            scores[query][int(entity[i])] = scores[query].get(int(entity[i]), 0.0) + gain
-    return (
-        np.append(0, np.cumsum([len(of_query) for of_query in scores], dtype=np.int64)),
-        np.array([e for of_query in scores for e in of_query], np.int32),
-        np.array([score for of_query in scores for score in of_query.values()], np.float64),
-    )
+def _scaled(count: float, factor: float, key: int) -> float:
+    whole = math.floor(count * factor)
+    return float(whole + (_uniform(key) < count * factor - whole))
 
 
-def ascending(ids: NDArray[np.int32], most: int) -> NDArray[np.int32]:  # noqa: ARG001 - how large they are
-    """Ids in ascending order."""
-    return np.array(sorted(ids.tolist()), np.int32)
+def _every(items: list[Any], most: int, key: int) -> tuple[list[Any], float]:
+    """At most so many of the items, a fixed stride apart from a random one on, and the stride."""
+    if len(items) <= most:
+        return items, 1.0
+    stride = len(items) / most
+    return [items[min(int((k + _uniform(key)) * stride), len(items) - 1)] for k in range(most)], stride
 
 
-def group_by_candidate(
-    entity: NDArray[np.int32],
-    count: NDArray[Any],
-    ptr: NDArray[np.int64],
-    queries: int,
-    rules: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    size: NDArray[np.int64],  # noqa: ARG001 - the kernel's memory
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
-    """Turn grounded bodies into candidates (query, entity), each with its rules and counts."""
-    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
-    for body, query, positions in _cells(ptr, queries):
-        for i in positions:
-            found.setdefault((query, int(entity[i])), []).append((body, count[i]))
-    candidates = sorted(c for c in found if not len(answers) or (c[0], int(answers[c[0]])) in found)
-    lists = [found[candidate] for candidate in candidates]
-    return (
-        np.array([query for query, _ in candidates], np.int64),
-        np.array([e for _, e in candidates], np.int32),
-        np.append(0, np.cumsum([len(bodies) for bodies in lists], dtype=np.int64)),
-        np.array([rules[body] for bodies in lists for body, _ in bodies], np.int32),
-        np.array([n for bodies in lists for _, n in bodies], count.dtype),
-    )
-
-
-def label_candidates(
+def ground_within(
     graph: GraphArrays,
-    relation: int,
-    heads: NDArray[np.int32],
-    answers: NDArray[np.int32],
-    query_ptr: NDArray[np.int64],
-    entity: NDArray[np.int32],
-    leave_out: bool,
-) -> NDArray[np.int8]:
-    """ANSWER for the query's answer, LEFT_OUT for its other known answers if `leave_out`, else WRONG."""
-    label: list[int] = []
-    for q, (head, answer) in enumerate(zip(heads.tolist(), answers.tolist(), strict=True)):
-        known = tails_of(graph, relation, head) if leave_out else []
-        candidates = entity[query_ptr[q] : query_ptr[q + 1]].tolist()
-        label += [ANSWER if e == answer else LEFT_OUT if e in known else WRONG for e in candidates]
-    return np.array(label, np.int8)
+    trie: Trie,
+    batch: Batch,
+    sums: NDArray[np.float64],  # noqa: ARG001 - the kernel's memory
+    limit: int,
+    paths: Paths,
+    budget: Budget,
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Counts of paths within a budget; a prefix that bodies share is walked once."""
+    cells: list[dict[int, float]] = []
+    cuts: dict[tuple[int, tuple[int, ...]], tuple[int, int, int]] = {}
+    for body in bodies_of(trie):
+        for q, (head, tail) in enumerate(zip(batch.heads.tolist(), batch.hidden.tolist(), strict=True)):
+            own_fact = hidden_facts(graph, head, batch.relation, tail)
+            key = _mixed(_mixed(_mixed(budget.seed, batch.relation), head), tail)
+            reached, is_whole = {head: 1.0}, True
+            for depth, step in enumerate(body):
+                if not reached:
+                    break
+                key = _mixed(key, step)
+                reached, hubs = _followed(graph, reached, step, own_fact, paths.is_simple, budget, key)
+                is_whole = is_whole and not hubs
+                if paths.is_simple:
+                    reached.pop(head, None)
+                if paths.is_simple and is_whole:
+                    simple = simple_counts(graph, head, body[: depth + 1], own_fact)
+                    reached = {entity: float(simple[entity]) for entity in reached if entity in simple}
+                reached, is_cut = _kept(reached, budget, key)
+                is_whole = is_whole and not is_cut
+                cuts[q, body[: depth + 1]] = (1, hubs, is_cut)
+            cells.append(reached)
+    ptr = np.append(0, np.cumsum([len(cell) for cell in cells], dtype=np.int64))
+    entity = np.array([e for cell in cells for e in cell], np.int32)
+    count = np.array([c for cell in cells for c in cell.values()], np.int64)
+    total = np.array(list(cuts.values()), np.int64).reshape(-1, 3).sum(axis=0)
+    if ptr[-1] > limit and len(batch.heads) > 1:
+        return entity[:0], count[:0], ptr[:0], total
+    return entity, count, ptr, total
+
+
+def _followed(
+    graph: GraphArrays,
+    reached: dict[int, float],
+    step: int,
+    own_fact: set[tuple[int, int, int]],
+    is_simple: bool,
+    budget: Budget,
+    key: int,
+) -> tuple[dict[int, float], int]:
+    """One step within a budget: what is reached, and hubs that were cut."""
+    following: dict[int, float] = {}
+    hubs = 0
+    for entity, count in reached.items():
+        own = _mixed(_mixed(key, -3), entity)
+        tails, stride = _every(tails_of(graph, step, entity), budget.edges, own)
+        hubs += stride > 1
+        weight = count if stride == 1 else _scaled(count, stride, _mixed(own, 1))
+        for tail in tails:
+            if (entity, step, tail) not in own_fact and not (is_simple and tail == entity):
+                following[tail] = following.get(tail, 0) + weight
+    return following, hubs
+
+
+def _kept(reached: dict[int, float], budget: Budget, key: int) -> tuple[dict[int, float], int]:
+    """Results within a budget, and whether some were left out."""
+    own = _mixed(key, -2)
+    kept, stride = _every(list(reached.items()), budget.results, own)
+    if stride == 1:
+        return reached, 0
+    return {e: _scaled(count, stride, _mixed(own, k)) for k, (e, count) in enumerate(kept)}, 1

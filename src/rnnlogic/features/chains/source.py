@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.data.graph import WEIGHT_BITS, Graph
-from rnnlogic.features.base import Answers, Batch, Ids, Mask, Place, Rows, Source, Stage
+from rnnlogic.features.base import Answers, Batch, Ids, Mask, Place, Rows, Source, Stage, zeros
 from rnnlogic.features.chains import kernels
-from rnnlogic.features.chains.sampling import kernels as sampled
-from rnnlogic.features.chains.scratch import zeros
-from rnnlogic.features.chains.trie import Trie, build_trie, turning_steps
+from rnnlogic.features.chains.kernels import Trie
 from rnnlogic.rules.ruleset import RuleSet
 
 
@@ -37,8 +35,9 @@ class Chains(Source):
         """The trie of the bodies."""
         steps = place.rules.steps(np.arange(len(place.rules)))
         trie = build_trie(steps)
+        paths = kernels.Paths(place.graph.path_kind == "simple", turning_steps(trie, place.graph))
         dtype = _count_dtype(place.graph, steps, place.budget is None)
-        return ReadyChains(place, trie, turning_steps(trie, place.graph), dtype, (steps >= 0).sum(axis=1))
+        return ReadyChains(place, trie, paths, dtype, (steps >= 0).sum(axis=1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +46,7 @@ class ReadyChains:
 
     place: Place
     trie: Trie
-    may_turn: Mask  # [nodes] where a simple path could step straight back
+    paths: kernels.Paths
     dtype: np.dtype[Any]  # wide enough for every count; float64 if no integer type is
     length: Ids  # [bodies] steps of each
 
@@ -56,7 +55,10 @@ class ReadyChains:
         del answers
         places, dtype = self.place.place[self.trie.body], self.dtype
         if self.place.budget is not None:
-            entity, count, ptr, cuts = self._count_within(batch, most)
+            with zeros("sums", self.place.graph.num_entities) as sums:
+                entity, count, ptr, cuts = kernels.ground_within(
+                    self.place.graph.arrays, self.trie, batch, sums, most, self.paths, self.place.budget
+                )
             return Rows(places, ptr, entity, count, cuts) if len(ptr) else None
         if dtype == np.float64:
             self._refuse_overflow(batch, most)
@@ -68,29 +70,14 @@ class ReadyChains:
             count = np.ldexp(count.astype(np.float64), -WEIGHT_BITS * steps)
         return Rows(places, ptr, entity, count) if len(ptr) else None
 
-    def _count_within(
-        self, batch: Batch, most: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        graph, budget = self.place.graph, self.place.budget
-        assert budget is not None
-        queries = (batch.heads, batch.hidden, batch.relation, self.place.inverse)
-        with zeros("sums", graph.num_entities) as sums:
-            return sampled.ground_within(
-                graph.arrays, self.trie, *queries, sums, most, *self._rules_of_paths(), budget
-            )
-
     def _count(
         self, batch: Batch, dtype: np.dtype[Any], most: int
     ) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.int64]]:
         graph = self.place.graph
-        queries = batch.heads, batch.hidden, batch.relation, self.place.inverse
         with zeros("sums", graph.num_entities, dtype) as sums:
-            how = most, *self._rules_of_paths(), graph.weights
-            return kernels.ground_counts(graph.arrays, self.trie, *queries, sums, *how)
-
-    def _rules_of_paths(self) -> tuple[bool, Mask]:
-        """Whether paths are simple, and at which nodes of the trie they could step straight back."""
-        return self.place.graph.path_kind == "simple", self.may_turn
+            return kernels.ground_counts(
+                graph.arrays, self.trie, batch, sums, most, self.paths, graph.weights
+            )
 
     def _refuse_overflow(self, batch: Batch, most: int) -> None:
         for q in range(len(batch.heads)):
@@ -122,3 +109,56 @@ def _count_bounds(graph: Graph, steps: NDArray[np.int32]) -> NDArray[np.float64]
     for relation in steps.T:
         to_one, in_all = np.minimum(to_one * in_degree[relation], in_all), in_all * out_degree[relation]
     return to_one
+
+
+def build_trie(steps: NDArray[np.int32]) -> Trie:
+    """Trie of distinct bodies: relation ids [bodies, longest], -1 after the end of a body."""
+    order = np.lexsort(steps.T[::-1]) if steps.size else np.arange(len(steps))
+    rows = steps[order]
+    length = (rows >= 0).sum(axis=1)
+    shared = _shared_prefixes(rows, length)
+    if len(again := rows[1:][(rows[1:] == rows[:-1]).all(axis=1)]):
+        raise ValueError(f"body {tuple(again[0][again[0] >= 0].tolist())} is given twice")
+    new = length - shared  # nodes that a body adds to those before it
+    last = np.cumsum(new)  # the node that each body ends in
+    row = np.repeat(np.arange(len(rows)), new)
+    position = np.arange(len(row)) - np.repeat(last - new, new) + shared[row]
+    depth = np.append(0, position + 1).astype(np.int32)
+    ends = np.full(len(depth), -1, np.int32)
+    ends[last] = np.arange(len(rows))
+    relation = np.append(-1, rows[row, position]).astype(np.int32)
+    return Trie(relation, depth, _subtree_ends(depth), ends, order.astype(np.int64))
+
+
+def turning_steps(trie: Trie, graph: Graph) -> NDArray[np.bool_]:
+    """At which nodes [nodes] a simple path could step straight back; none if walks are counted.
+
+    From x to y and back to x: then the step before and the inverse of the step both join x to y. The first
+    two steps could only step back to the head, which simple paths never enter again.
+    """
+    is_deep = trie.depth > 2
+    if graph.path_kind == "walks" or not is_deep.any():
+        return np.zeros(len(trie.depth), np.bool_)
+    last = np.zeros((int(trie.depth.max()) + 1, len(trie.depth)), np.int64)  # latest node of each depth
+    for depth in range(len(last)):
+        last[depth] = np.maximum.accumulate(np.where(trie.depth == depth, np.arange(len(trie.depth)), 0))
+    parent = last[np.maximum(trie.depth - 1, 0), np.arange(len(trie.depth))]
+    relations = 2 * graph.num_relations
+    back = (trie.relation.astype(np.int64) + graph.num_relations) % relations
+    return is_deep & np.isin(trie.relation[parent].astype(np.int64) * relations + back, graph.linked_alike)
+
+
+def _shared_prefixes(rows: NDArray[np.int32], length: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many first steps each row [n] shares with the row before; 0 for the first."""
+    same = np.logical_and.accumulate(rows[1:] == rows[:-1], axis=1).sum(axis=1)
+    return np.append(np.zeros(min(len(rows), 1), np.int64), np.minimum(same, length[:-1]))
+
+
+def _subtree_ends(depth: NDArray[np.int32]) -> NDArray[np.int32]:
+    """For each node in preorder the index of the next node that is not deeper."""
+    after = np.empty(len(depth), np.int32)
+    for level in range(int(depth.max()) + 1):
+        not_deeper = np.append(np.flatnonzero(depth <= level), len(depth))
+        own = np.flatnonzero(depth[not_deeper[:-1]] == level)
+        after[not_deeper[own]] = not_deeper[own + 1]
+    return after

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import STRETCH, UNSEEN, Batch
+from rnnlogic.features.base import STRETCH, UNSEEN, Batch, Items
 from rnnlogic.features.chains.kernels import edges_of
-from rnnlogic.features.items import Items
-from rnnlogic.features.ops.kernels import grown, is_visible, rule_by_rule
+from rnnlogic.features.kernels import grown, is_visible, rule_by_rule
 
 SUMMARIES = 4  # the best rule about X, several of them; the same about Y
 BEST = 5  # rules with constants that count for one candidate
 SUPPORT = 2  # facts besides that of the query that a rule with constants must explain
 LEAST = 0.01  # confidence that counts: bodies that are true of very many entities say little, and cost most
+WORK = 100_000  # rules that a query counts about one of its ends, on average; more than that take .1 s
 
 
 class Table(NamedTuple):
@@ -38,6 +38,8 @@ class RelationTables(NamedTuple):
 
     by_item: Table
     by_answer: Table  # of the inverse relation: its answers are the heads of this one
+    least_of_x: float  # confidence that counts for rules about X: more than `LEAST` where these are very many
+    least_of_y: float  # and about Y
 
 
 class Query(NamedTuple):
@@ -118,10 +120,10 @@ def count_answers(
 
 
 @compiled
-def confidence(support: int, holders: int) -> float:
+def confidence(support: int, holders: int, least: float) -> float:
     """Smoothed confidence of a rule with constants, by all entities but that of the query; 0: too small."""
     value = support / (holders + UNSEEN)
-    return value if support >= SUPPORT and value >= LEAST else 0.0
+    return value if support >= SUPPORT and value >= least else 0.0
 
 
 @compiled
@@ -159,7 +161,7 @@ def _of_key(table: Table, key: int) -> tuple[np.int64, np.int64]:
 def _by_head(
     graph: GraphArrays,
     items: Items,
-    table: Table,
+    tables: RelationTables,
     query: Query,
     best: NDArray[np.float64],
     found: Found,
@@ -167,7 +169,7 @@ def _by_head(
 ) -> int:
     """Rules r(X,c) <- b(X,d) and r(X,c) <- b(X,Z) whose body is true of the head; returns the candidates."""
     head, relation, hidden, all_links = query
-    rows = len(items.relation)
+    table, rows = tables.by_item, len(items.relation)
     last_exists = -1
     for i in range(items.ptr[head], items.ptr[head + 1]):
         row = items.row[i]
@@ -185,7 +187,8 @@ def _by_head(
             lo, hi = _of_key(table, item)
             for j in range(lo, hi):
                 answer = table.other[j]
-                value = confidence(table.support[j] - found.known[answer], items.holders[item] - 1)
+                support = table.support[j] - found.known[answer]
+                value = confidence(support, items.holders[item] - 1, tables.least_of_x)
                 used = _count(found, best, answer, value, used)
     return used
 
@@ -194,7 +197,7 @@ def _by_head(
 def _by_answer(
     graph: GraphArrays,
     items: Items,
-    table: Table,
+    tables: RelationTables,
     query: Query,
     best: NDArray[np.float64],
     found: Found,
@@ -205,7 +208,7 @@ def _by_answer(
     The hidden fact supports no rule, whichever candidate it speaks for.
     """
     head, hidden, known, is_item = query.head, query.tail, found.known, found.is_item
-    rows = len(items.relation)
+    table, rows, least = tables.by_answer, len(items.relation), tables.least_of_y
     lo, hi = _of_key(table, head)
     if lo < hi and hidden >= 0:
         _mark_items(items, hidden, is_item, True)
@@ -217,10 +220,10 @@ def _by_answer(
         else:
             back = (item - rows + items.num_relations) % (2 * items.num_relations)
             first, last = graph.relation_rows[back], graph.relation_rows[back + 1]
-        unknown = confidence(support, items.holders[item] - 1)
+        unknown = confidence(support, items.holders[item] - 1, least)
         if unknown == 0:
             continue
-        if_known = confidence(support - 1, items.holders[item] - 1)
+        if_known = confidence(support - 1, items.holders[item] - 1, least)
         for i in range(first, last):
             answer = graph.tails[i] if item < rows else graph.row_head[i]
             value = if_known if known[answer] and answer != hidden else unknown
@@ -284,9 +287,9 @@ def summarise(
         known[graph.tails[first:last]] = True
         used, query = 0, Query(head, relation, tail, all_links)
         if about_x:
-            used = _by_head(graph, items, tables.by_item, query, of_head, found, used)
+            used = _by_head(graph, items, tables, query, of_head, found, used)
         if about_y:
-            used = _by_answer(graph, items, tables.by_answer, query, of_answer, found, used)
+            used = _by_answer(graph, items, tables, query, of_answer, found, used)
         if filled + used * SUMMARIES > len(out):
             size = 2 * (filled + used * SUMMARIES)
             out, out_value = grown(out, size), grown(out_value, size)

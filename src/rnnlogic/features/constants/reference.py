@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import GraphArrays
-from rnnlogic.features.base import STRETCH, UNSEEN, Batch
+from rnnlogic.features.base import STRETCH, UNSEEN, Batch, Items
 from rnnlogic.features.chains.reference import tails_of
-from rnnlogic.features.constants.kernels import BEST, LEAST, SUMMARIES, SUPPORT, RelationTables
-from rnnlogic.features.items import Items
-from rnnlogic.features.ops.reference import Cells, Facts, Output, as_rows
+from rnnlogic.features.constants.kernels import BEST, SUMMARIES, SUPPORT, RelationTables
+from rnnlogic.features.reference import Cells, Facts, Output, as_rows
 
 
 def count_answers(
@@ -43,10 +42,10 @@ def holders_of(graph: GraphArrays, items: Items, item: int, num_entities: int) -
     return [x for x in range(num_entities) if tails_of(graph, back, x)]
 
 
-def confidence(support: int, holders: int) -> float:
+def confidence(support: int, holders: int, least: float) -> float:
     """Smoothed confidence of a rule with constants, by all entities but that of the query; 0: too small."""
     value = support / (holders + UNSEEN)
-    return value if support >= SUPPORT and value >= LEAST else 0.0
+    return value if support >= SUPPORT and value >= least else 0.0
 
 
 def summarise(
@@ -59,14 +58,13 @@ def summarise(
 ) -> Output:
     """What the best rules with constants say for queries [q]: rows of the wanted [SUMMARIES].
 
-    Tables are not looked at: everything is counted here.
+    Of the tables only the confidence that counts is looked at: everything is counted here.
     """
-    del tables
     heads, hidden, relation = batch.heads, batch.hidden, batch.relation
     cells: Cells = [[{} for _ in heads] for _ in range(SUMMARIES)]
     for q, (head, tail) in enumerate(zip(heads.tolist(), hidden.tolist(), strict=True)):
         query = _Query(graph, items, relation, head, tail, num_entities)
-        for k, found in enumerate((query.by_head(), query.by_answer())):
+        for k, found in enumerate((query.by_head(tables.least_of_x), query.by_answer(tables.least_of_y))):
             cells[2 * k][q] = {e: math.log1p(STRETCH * best[0]) for e, best in found.items()}
             cells[2 * k + 1][q] = {e: -sum(math.log1p(-c) for c in best) for e, best in found.items()}
     return as_rows(cells, wanted)
@@ -84,7 +82,7 @@ class _Query(Facts):
         self.answers = set(tails_of(graph, relation, head))
         self.entities = range(num_entities)
 
-    def by_head(self) -> dict[int, list[float]]:
+    def by_head(self, least: float) -> dict[int, list[float]]:
         """Confidences of the best rules r(X,c) <- b(X,d), r(X,c) <- b(X,Z), by answer c."""
         visible = {
             (r, h)
@@ -99,10 +97,10 @@ class _Query(Facts):
             support = Counter(t for h, r, t in self.all if r == self.relation and h in others)
             for answer, number in support.items():
                 if answer != item[1]:
-                    self.add(found, answer, confidence(number, len(others)))
+                    self.add(found, answer, confidence(number, len(others), least))
         return {e: sorted(values)[::-1][:BEST] for e, values in found.items()}
 
-    def by_answer(self) -> dict[int, list[float]]:
+    def by_answer(self, least: float) -> dict[int, list[float]]:
         """Confidences of the best rules r(c,Y) <- b(d,Y), r(c,Y) <- b(Z,Y), c being the head, by answer Y."""
         found: dict[int, list[float]] = {}
         for answer in self.entities:
@@ -111,7 +109,7 @@ class _Query(Facts):
                     continue
                 others = self.holders(item) - {answer}
                 support = len((self.answers - {self.tail}) & others)
-                self.add(found, answer, confidence(support, len(others)))
+                self.add(found, answer, confidence(support, len(others), least))
         return {e: sorted(values)[::-1][:BEST] for e, values in found.items()}
 
     @staticmethod

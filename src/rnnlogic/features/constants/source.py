@@ -1,20 +1,50 @@
-"""Rules with constants as a source: which entities they answer. A body that holds counts as one walk.
+"""Rules with constants as sources: those that a model holds, and summaries of those that the facts imply.
 
-The fact of a query is hidden from bodies, too; so are all links of its ends if they are hidden.
+A body that holds counts as one walk. The fact of a query is hidden from bodies, too; so are all links of its
+ends if they are hidden. A relation has many rules that its facts imply, most of which no model holds. One
+kernel finds those that are true of a query and folds them at once: best rule and noisy-or as in
+`aggregates.py`, whose shares split the value again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.base import Answers, Batch, Mask, Place, Rows, Source, Stage
-from rnnlogic.features.items import Items
-from rnnlogic.rules.rule import NONE
+from rnnlogic.features.aggregates import Best, NoisyOr
+from rnnlogic.features.base import (
+    UNSEEN,
+    Answers,
+    Batch,
+    Items,
+    Mask,
+    Place,
+    Query,
+    Rows,
+    Source,
+    Stage,
+    Term,
+    find_items,
+    ranges,
+)
+from rnnlogic.features.constants.kernels import (
+    BEST,
+    LEAST,
+    SUPPORT,
+    WORK,
+    RelationTables,
+    Table,
+    count_answers,
+    summarise,
+)
+from rnnlogic.features.named import NamedSource
+from rnnlogic.rules.rule import NONE, Constant, mirrored
 from rnnlogic.rules.ruleset import Kind, RuleSet
 
 Ids = NDArray[np.int64]
@@ -37,7 +67,7 @@ class _Rules(NamedTuple):
 
     def found(self, keys: Ids) -> tuple[Ids, Ids]:
         """For each rule that has one of the keys [k]: the position of the key, and that of the rule."""
-        return _spread(np.searchsorted(self.key, keys), np.searchsorted(self.key, keys, side="right"))
+        return ranges(np.searchsorted(self.key, keys), np.searchsorted(self.key, keys, side="right"))
 
 
 class _Queries(NamedTuple):
@@ -112,7 +142,7 @@ class ReadyConstants:
     def _answers(self, graph: Graph, queries: _Queries) -> tuple[Ids, Ids, Ids]:
         """Query, rule and entity of the answers by rules that name the answer."""
         items, relations = self.items, 2 * graph.num_relations
-        query, place = _spread(items.ptr[queries.head], items.ptr[queries.head + 1])
+        query, place = ranges(items.ptr[queries.head], items.ptr[queries.head + 1])
         other = graph.arrays.row_head[items.row[place]].astype(np.int64)
         step = (items.relation[items.row[place]].astype(np.int64) + graph.num_relations) % relations
         is_visible = ~queries.hides(query, queries.head[query], step, other)
@@ -125,7 +155,7 @@ class ReadyConstants:
 
     def _heads(self, graph: Graph, queries: _Queries, query: Ids, rule: Ids) -> tuple[Ids, Ids, Ids]:
         """Query, rule and entity of the answers by rules that name the head, some for each query."""
-        place, edge = _spread(self.first[rule], self.last[rule])
+        place, edge = ranges(self.first[rule], self.last[rule])
         query, rule, tails = query[place], rule[place], graph.arrays.tails
         is_tail = edge < len(tails)
         entity = np.empty(len(edge), np.int64)
@@ -166,9 +196,209 @@ def _still_reached(
     return is_reached
 
 
-def _spread(first: Ids, last: Ids) -> tuple[Ids, Ids]:
-    """All numbers of the ranges [n], each with the position of its range."""
-    sizes = last - first
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    starts = np.cumsum(sizes) - sizes
-    return owner, np.arange(len(owner)) - starts[owner] + first[owner]
+class _Counted(NamedTuple):
+    """Rules with constants of a relation that may be confident enough."""
+
+    item: Ids  # [n]
+    answer: Ids  # [n]
+    support: NDArray[np.int32]  # [n]
+    confidence: NDArray[np.float64]  # [n] a query leaves out its own entity, which can only lower it
+
+    @classmethod
+    def of(cls, graph: Graph, items: Items, relation: int) -> _Counted:
+        """Those of a relation."""
+        item, answer, support = count_answers(graph.arrays, items, relation, graph.num_entities, SUPPORT)
+        found = cls(item, answer, support, support / (items.holders[item] - 1 + UNSEEN))
+        return found.at_least(LEAST)
+
+    def at_least(self, least: float) -> _Counted:
+        """Those of this confidence at least."""
+        kept = self.confidence >= least
+        if kept.all():
+            return self
+        return _Counted(self.item[kept], self.answer[kept], self.support[kept], self.confidence[kept])
+
+
+class _Sides(NamedTuple):
+    """The rules of a relation about X and about Y, and the least confidence that counts of each."""
+
+    about_x: _Counted
+    about_y: _Counted  # of the inverse relation: its answers are X
+    least_of_x: float
+    least_of_y: float
+
+    @classmethod
+    def of(cls, graph: Graph, items: Items, relation: int, work: float) -> _Sides:
+        """Those of a relation, so that a query counts at most `work` rules about each end on average."""
+        x, y = (_Counted.of(graph, items, one) for one in (relation, graph.inverse(relation)))
+        of_head = np.bincount(graph.edges(relation)[0], minlength=graph.num_entities)  # queries
+        whole = work * of_head.sum()
+        least_of_x = _affordable(x.confidence, _at_holders(graph, items, of_head)[x.item], whole)
+        least_of_y = _affordable(y.confidence, of_head[y.answer] * items.holders[y.item], whole)
+        return cls(x.at_least(least_of_x), y.at_least(least_of_y), least_of_x, least_of_y)
+
+
+def _at_holders(graph: Graph, items: Items, number: Ids) -> NDArray[np.float64]:
+    """The sum of numbers [E] over the entities that have an item [items]."""
+    arrays, relations = graph.arrays, 2 * graph.num_relations
+    of_edge = np.repeat(np.arange(len(items.relation)), np.diff(arrays.row_edges))
+    by_row = np.bincount(of_edge, number[arrays.tails], len(items.relation))
+    exists = np.bincount(items.relation, number[arrays.row_head], relations)
+    return np.concatenate([by_row, np.roll(exists, graph.num_relations)])
+
+
+def _affordable(confidence: NDArray[np.float64], cost: NDArray[Any], work: float) -> float:
+    """The least confidence, doubled until rules [n] of a cost that have it cost at most `work`."""
+    least = LEAST
+    while cost[confidence >= least].sum() > work:
+        least *= 2
+    return least
+
+
+def relation_tables(graph: Graph, items: Items, relation: int, work: float = WORK) -> RelationTables:
+    """The tables of a relation, without rules of little confidence where a query would count too many."""
+    x, y, *least = _Sides.of(graph, items, relation, work)
+    return RelationTables(_by_key(x.item, x.answer, x.support), _by_key(y.answer, y.item, y.support), *least)
+
+
+def _by_key(key: NDArray[np.int64], other: NDArray[np.int64], support: NDArray[np.int32]) -> Table:
+    order = np.lexsort((other, key))
+    keys, starts = np.unique(key[order], return_index=True)
+    return Table(keys, np.append(starts, len(key)).astype(np.int64), other[order], support[order])
+
+
+def implied_rules(graph: Graph, query: Query, about_x: bool) -> list[Term]:
+    """The rules that a summary folds for one answer, the most confident first.
+
+    They are those of the kernel, which may not look at the fact itself if it is hidden.
+    """
+    least_of_x, least_of_y = _least(graph, query.relation)
+    if about_x:
+        return constant_rules(graph, query, least_of_x)
+    turned = Query(query.tail, graph.inverse(query.relation), query.head, is_hidden=False)
+    return [_mirrored(one, graph.num_relations) for one in constant_rules(graph, turned, least_of_y)]
+
+
+def _least(graph: Graph, relation: int) -> tuple[float, float]:
+    """The least confidence of rules about X and about Y that counts."""
+    most_items = int(np.bincount(graph.arrays.tails).max(initial=0))  # of an entity, each with all answers
+    is_small = max(most_items * graph.num_entities, 4 * len(graph)) <= WORK
+    return (LEAST, LEAST) if is_small else _counted_least(graph, relation)
+
+
+@lru_cache(maxsize=64)  # a page of explanations is about a few relations of one graph
+def _counted_least(graph: Graph, relation: int) -> tuple[float, float]:
+    sides = _Sides.of(graph, find_items(graph), relation, WORK)
+    return sides.least_of_x, sides.least_of_y
+
+
+def constant_rules(graph: Graph, query: Query, least: float = LEAST) -> list[Term]:
+    """The most confident rules whose body is true of the head and which say relation(head, tail).
+
+    The head itself does not count for or against them. For rules about the answer, ask the inverse relation.
+    """
+    head, relation, answer, is_hidden = query
+    right = graph.neighbours(answer, graph.inverse(relation))
+    own = int(head in right)
+    found = []
+    for by in range(2 * graph.num_relations):
+        step = graph.inverse(by)
+        others = graph.neighbours(head, step)
+        if is_hidden and head == answer and by == relation:
+            others = others[others != head]  # r(x,x) reversed is the hidden fact
+        if not len(others):
+            continue
+        named = others[others != answer]
+        first, last = graph.edge_ranges(right, step)
+        reached = np.sort(graph.tails_within(first, last)[1])
+        support = np.searchsorted(reached, named, "right") - np.searchsorted(reached, named)
+        holders = np.subtract(*reversed(graph.edge_ranges(named, by)))
+        bodies = list(zip(named.tolist(), support.tolist(), holders.tolist(), strict=True))
+        if by != graph.inverse(relation):
+            entities = int(np.diff(graph.arrays.relation_rows[step : step + 2])[0])
+            bodies.append((NONE, int((first < last).sum()), entities))
+        for other, right_ones, all_ones in bodies:
+            term = _term(Constant(relation, step, answer, other), right_ones - own, all_ones)
+            if term.support >= SUPPORT and term.confidence >= least:
+                found.append(term)
+    return sorted(found, key=_order(graph))[:BEST]
+
+
+def counted(graph: Graph, rule: Constant, entity: int) -> Term:
+    """A rule with constants whose body is true of an entity, counted over all other entities."""
+    if rule.at_head:
+        about = mirrored(rule, graph.num_relations)
+        assert isinstance(about, Constant)
+        return _mirrored(counted(graph, about, entity), graph.num_relations)
+    right = graph.neighbours(rule.constant, graph.inverse(rule.head))
+    by = graph.inverse(rule.step)
+    holders = np.unique(graph.edges(rule.step)[0]) if rule.other == NONE else graph.neighbours(rule.other, by)
+    support = int(np.isin(holders, right).sum()) - int(entity in right)
+    return _term(rule, support, len(holders))
+
+
+def _term(rule: Constant, support: int, holders: int) -> Term:
+    """A rule that so many entities besides the one asked about support, of all that its body is true of."""
+    return Term(rule, support, holders - 1, support / (holders - 1 + UNSEEN))
+
+
+def _mirrored(one: Term, num_relations: int) -> Term:
+    """The same, its rule read from Y to X."""
+    return one._replace(rule=mirrored(one.rule, num_relations))
+
+
+def _order(graph: Graph) -> Callable[[Term], tuple[float, int, int]]:
+    """The most confident first; equal ones by the relation towards the entity, then by the other entity."""
+
+    def key(one: Term) -> tuple[float, int, int]:
+        assert isinstance(one.rule, Constant)
+        return -one.confidence, graph.inverse(one.rule.step), one.rule.other
+
+    return key
+
+
+SUMMARIES: dict[str, Best | NoisyOr] = {  # in the order of the kernel
+    "best_constant_of_x": Best(),
+    "constants_of_x": NoisyOr(),
+    "best_constant_of_y": Best(),
+    "constants_of_y": NoisyOr(),
+}
+
+
+class Summaries(NamedSource):
+    """What rules with constants say that no model holds."""
+
+    stage = Stage.REACHES
+    names = SUMMARIES
+
+    def on(self, place: Place) -> ReadySummaries:
+        """The rules that the facts imply, counted."""
+        wanted, place = self.wanted(place)
+        tables = relation_tables(place.graph, place.items(), place.relation)
+        return ReadySummaries(place, wanted, tables)
+
+    def terms(self, graph: Graph, name: str, query: Query) -> Sequence[Term]:
+        """The rules that are true of a query, with their shares."""
+        found = [] if name not in SUMMARIES else implied_rules(graph, query, about_x=name.endswith("_x"))
+        if not found:
+            return []
+        aggregate = SUMMARIES[name]
+        weights = aggregate.weights(aggregate.strength_of(np.array([one.confidence for one in found])))
+        told = zip(found, weights.tolist(), strict=True)
+        return [one._replace(weight=weight) for one, weight in told if weight > 0]
+
+
+@dataclass(frozen=True, eq=False)
+class ReadySummaries:
+    """The summaries of one relation on one graph."""
+
+    place: Place
+    wanted: Mask  # [SUMMARIES]
+    tables: RelationTables
+
+    def rows(self, batch: Batch, answers: Answers, most: int) -> Rows | None:
+        """What the rules say that are true of the heads, and of answers."""
+        del answers, most
+        place, size = self.place, self.place.graph.num_entities
+        rows = summarise(place.graph.arrays, place.items(), self.tables, self.wanted, batch, size)
+        return Rows(place.place, *rows)

@@ -9,23 +9,71 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.budget import UNLIMITED, Budget, TimeIsUp
 from rnnlogic.base.executor import map_ordered, one_blas_thread
-from rnnlogic.base.types import Arrays, Tick, no_tick
+from rnnlogic.base.types import Arrays, Queries, Tick, no_tick
+from rnnlogic.config import Config
+from rnnlogic.data.dataset import Dataset
+from rnnlogic.evaluation.evaluate import KnownAnswers
 from rnnlogic.features.aggregates import folds_of
+from rnnlogic.features.base import UNSEEN
 from rnnlogic.features.ground import Grounder
 from rnnlogic.fit.compact.aggregates import reasons as reasons_of
 from rnnlogic.fit.compact.aggregates import with_aggregates
 from rnnlogic.fit.compact.fit import Fit, Sparse, first_rules, shrink
-from rnnlogic.fit.compact.ground import Most, grounded_heads, reach_hashes
-from rnnlogic.fit.compact.levels import Level, chosen_level, frontier, full_level, model_at
-from rnnlogic.fit.compact.named import named_rules, naming
-from rnnlogic.fit.compact.questions import imitation, questions, without_twins
-from rnnlogic.fit.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
-from rnnlogic.fit.compact.validation import judged
-from rnnlogic.predictors.loglinear.signs import Signs, clipped
+from rnnlogic.fit.compact.ground import (
+    Most,
+    grounded_heads,
+    imitation,
+    questions,
+    reach_hashes,
+    without_twins,
+)
+from rnnlogic.fit.compact.types import Columns, Floats, Grounded, Ids, Model, Path, Teacher
+from rnnlogic.fit.compact.validation import Level, chosen_level, frontier, full_level, judged, model_at
+from rnnlogic.fit.result import Learned
+from rnnlogic.predictors.base import PiecePredictor
+from rnnlogic.predictors.loglinear.fit import Signs, clipped, signs_of
+from rnnlogic.rules.rule import CLOSE, reading_order
 from rnnlogic.statistics.statistics import rule_statistics
 
 FEATURES = 0.5  # what counts as the confidence of features
 FRONTIER = ("rules", "mrr", "drop", "error")
+LEAST_SHARE = 0.002  # of a relation's answers: a rule that is named for fewer may go
+
+
+def teacher_of(
+    full: Learned, dataset: Dataset, config: Config, pinned: NDArray[np.bool_] | None = None
+) -> Teacher:
+    """The full model with the data that it is judged on; its predictor must be a weighted sum of rules."""
+    predictor = full.predictor
+    return Teacher(
+        dataset.graph("train"),
+        KnownAnswers(dataset.graph("all")),
+        full.rules,
+        full.weights,
+        full.support,
+        full.confidence,
+        _signs(full, config),
+        predictor.values(full.rules, config, predictor.embedding),
+        np.zeros(len(full.rules), bool) if pinned is None else pinned,
+        validation_queries(dataset, config.em.valid_facts),
+        config.compact,
+        config.seed,
+        predictor.elsewhere if isinstance(predictor, PiecePredictor) else None,
+    )
+
+
+def _signs(full: Learned, config: Config) -> Signs:
+    """The signs that the full model's weights had to have, but for weights that were given."""
+    signs = signs_of(full.lift, config.predictor.sign_lift)
+    return np.where(full.weights * signs < 0, 0, signs).astype(np.int8)
+
+
+def validation_queries(dataset: Dataset, most_facts: int) -> Queries:
+    """Queries of validation facts in both directions, of a sample if there are more facts than asked."""
+    facts = dataset.valid
+    facts = facts[np.sort(np.random.default_rng(0).permutation(len(facts))[:most_facts])]
+    back = facts[:, [2, 1, 0]] + np.array([0, dataset.vocab.num_relations, 0], facts.dtype)
+    return np.concatenate([facts, back])
 
 
 def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
@@ -37,13 +85,6 @@ def rule_costs(teacher: Teacher, ids: Ids) -> Floats:
     confidence = np.where(teacher.rules.are_features[ids], FEATURES, teacher.confidence[ids])
     cost: Floats = 0.1 / (confidence + 0.05) * (1 + teacher.settings.length_cost * longer)
     return cost
-
-
-def signs_for(teacher: Teacher, ids: Ids) -> Signs:
-    """The signs of the weights of some rules."""
-    if teacher.settings.signs == "nonnegative":
-        return np.ones(len(ids), np.int8)
-    return teacher.signs[ids]
 
 
 def with_support(teacher: Teacher, relation: int, ids: Ids) -> NDArray[np.bool_]:
@@ -89,7 +130,7 @@ def unlike_others(
 
 def only_pinned(teacher: Teacher, ids: Ids) -> list[Model]:
     """The path of a relation without training facts: nothing but pinned rules, with the weights they have."""
-    weights = clipped(teacher.weights[ids], signs_for(teacher, ids))
+    weights = clipped(teacher.weights[ids], teacher.signs[ids])
     return [Model(ids, weights, 0.0)] if len(ids) else []
 
 
@@ -97,7 +138,7 @@ def unchanged(teacher: Teacher, ids: Ids) -> list[Model]:
     """The rules that may be kept, with the full model's weights: where they are few, a path starts there."""
     weights = teacher.weights[ids]
     is_too_many = len(ids) > teacher.settings.first
-    is_against = bool((weights * signs_for(teacher, ids) < 0).any())
+    is_against = bool((weights * teacher.signs[ids] < 0).any())
     return [] if is_too_many or is_against or not len(ids) else [Model(ids, weights, 0.0)]
 
 
@@ -120,7 +161,7 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
     cost = np.where(is_new, rule_costs(teacher, ids), np.inf)
     pinned = np.flatnonzero(is_pinned)
     penalty = settings.refit_sparsity * np.where(is_pinned, 0.0, rule_costs(teacher, ids))
-    fit = Fit(settings.weight_decay, settings.steps, pinned, penalty, signs_for(teacher, ids))
+    fit = Fit(settings.weight_decay, settings.steps, pinned, penalty, teacher.signs[ids])
     weights = first_rules(problem, cost, settings, fit._replace(weight_decay=settings.weight_decay / 10))
     allowed = is_new & ((teacher.support[ids] > 0) | teacher.rules.are_features[ids])
     first = np.flatnonzero(weights)
@@ -135,7 +176,7 @@ def compact_relation(shared: tuple[Teacher, Grounder, Grounder], relation: int) 
         more = reasons_of(fold, problem, places, float(teacher.weights[ids[fold.place]]))
         reasons = np.append(reasons, more[~np.isin(more, reasons)])
     size = np.sqrt(len(teacher.graph.edges(relation)[0]))
-    for active, now, saved in shrink(problem, weights, places, settings, fit, len(folds), reasons):
+    for active, now, saved in shrink(problem, weights, settings, fit, len(folds), reasons):
         is_other = ~np.isin(active, reasons)  # reasons are not there for what they save
         saved = saved[is_other] if is_other.any() else saved
         cheapest = float(np.partition(saved, len(saved) // 10)[len(saved) // 10])  # a tenth is worth less
@@ -194,7 +235,7 @@ def chosen(teacher: Teacher, paths: list[Path]) -> Compact:
     """
     settings, size = teacher.settings, len(teacher.rules)
     levels = frontier(paths, settings.rules)
-    if settings.rules is None and settings.signs == "any":
+    if settings.rules is None:
         levels = [full_level(paths, size), *levels]
     level = chosen_level(levels, settings.tolerance)
     kept = model_at(paths, level, size) if level.chosen else (np.arange(size), teacher.weights)
@@ -205,3 +246,39 @@ def pack_frontier(compact: Compact) -> Arrays:
     """The frontier as arrays: rules, validation MRR, what is lost against the full model and its error."""
     columns = {name: np.array([getattr(level, name) for level in compact.levels]) for name in FRONTIER}
     return columns | {"chosen": np.array(compact.chosen)}
+
+
+def named_rules(columns: Columns, target: Floats, confidence: Floats, order: Ids) -> Ids:
+    """The rules that are named for many answers, the most frequent first.
+
+    For each candidate that is, of the rules that reach it with a confidence close to the best, the first in
+    `order` [rules]. `target` [candidates] is how probable each is. Confidence 0: never named.
+    """
+    rule = np.repeat(np.arange(len(confidence)), np.diff(columns.ptr))
+    best = np.zeros(len(target))
+    np.maximum.at(best, columns.candidate, confidence[rule])
+    is_close = (confidence[rule] > 0) & (confidence[rule] >= CLOSE * best[columns.candidate])
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    first = np.full(len(target), len(order))
+    np.minimum.at(first, columns.candidate[is_close], place[rule[is_close]])
+    has_one = first < len(order)
+    worth = np.bincount(order[first[has_one]], target[has_one], len(order))
+    named = np.argsort(-worth, kind="stable")
+    is_frequent = worth[named] >= LEAST_SHARE * target.sum()
+    return np.asarray(named[is_frequent], np.int64)
+
+
+def naming(teacher: Teacher, ids: Ids, allowed: Ids) -> tuple[Floats, Ids]:
+    """Confidence of a relation's rules (0: not to be named), and their order for a reader.
+
+    Rules of which few cases are known have the smaller confidence that explanations show.
+    """
+    rules = teacher.rules
+    support, share = teacher.support[ids], np.maximum(teacher.confidence[ids], 1e-9)
+    confidence = np.zeros(len(ids))
+    confidence[allowed] = (support / (support / share + UNSEEN))[allowed]
+    confidence[rules.are_features[ids] | (teacher.signs[ids] < 0)] = 0.0
+    keys = [reading_order(rules[int(i)], teacher.graph.num_relations) for i in ids]
+    order = sorted(range(len(ids)), key=lambda i: (keys[i], -support[i] * confidence[i]))
+    return confidence, np.array(order, np.int64)

@@ -9,8 +9,7 @@ import numpy as np
 
 from rnnlogic.base.budget import check_time
 from rnnlogic.fit.compact.ground import query_of
-from rnnlogic.fit.compact.settings import CompactSettings
-from rnnlogic.fit.compact.solving.kernels import (
+from rnnlogic.fit.compact.kernels import (
     add_scores,
     column_sums,
     cross_entropy,
@@ -18,14 +17,14 @@ from rnnlogic.fit.compact.solving.kernels import (
     minimised,
     restricted,
 )
+from rnnlogic.fit.compact.settings import CompactSettings
 from rnnlogic.fit.compact.types import Floats, Ids, Imitation, Terms
-from rnnlogic.predictors.loglinear.signs import Signs, clipped
+from rnnlogic.predictors.loglinear.fit import Signs, clipped
 
 FTOL = 1e-5  # relative; 1e-7 takes twice the passes for the same MRR
 FINE_FTOL = 1e-7  # where an embedding decides most of the loss, what rules change is small against it
 LEVELS = (10, 25, 50, 75, 100, 200)  # numbers of rules that every path stops at
 NONE: Ids = np.empty(0, np.int64)
-FEW = 16  # models of up to 16 rules are improved at every stop, not only at these levels: they take no time
 
 
 class Fit(NamedTuple):
@@ -133,23 +132,6 @@ def saved_loss(problem: Imitation, active: Ids, weights: Floats) -> Floats:
     return saved
 
 
-def promising(problem: Imitation, model: Sparse, allowed: Ids, number: int, fit: Fit) -> Ids:
-    """The `number` allowed rules outside a model that would save most loss if they came in: Newton steps.
-
-    Curvatures are looked at only where the loss falls fast.
-    """
-    _, upstream = loss_of(problem, *model)
-    slope = -column_sums(problem.columns, allowed, upstream)
-    slope = np.maximum(_towards(slope, fit.signs[allowed]) - fit.penalty[allowed], 0.0)
-    slope[np.isin(allowed, model.active)] = 0.0
-    # Four candidates for each rule that is looked for get a closer look
-    steep = np.argsort(-slope, kind="stable")[: 4 * number]
-    steep = np.sort(steep[slope[steep] > 0])
-    curvature = second_derivatives(problem, allowed[steep], upstream) + fit.weight_decay
-    promised = slope[steep] ** 2 / curvature
-    return allowed[steep[np.argsort(-promised, kind="stable")[:number]]]
-
-
 def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
     """The `size` rules that save most and all pinned ones, fitted again."""
     active, weights = model
@@ -164,25 +146,6 @@ def dropped(problem: Imitation, model: Sparse, size: int, fit: Fit) -> Sparse:
     return Sparse(active[kept], weights[kept])
 
 
-def swapped(problem: Imitation, model: Sparse, allowed: Ids, fit: Fit, rounds: int) -> Sparse:
-    """Rules of the same number with less loss: the most promising ones come in, the least useful go out."""
-    size = len(model.active)
-    loss = loss_of(problem, *model)[0]
-    for _ in range(rounds):
-        entering = promising(problem, model, allowed, size, fit)
-        both = np.union1d(model.active, entering)
-        start = np.zeros(len(both))
-        start[np.searchsorted(both, model.active)] = model.weights
-        more = Sparse(both, fitted(problem, both, start, fit.penalty[both], fit))
-        between = dropped(problem, more, size + (len(both) - size) // 3, fit)
-        other = dropped(problem, between, size, fit)
-        less = loss_of(problem, *other)[0]
-        if less >= loss * (1 - 1e-3):
-            break
-        model, loss = other, less
-    return model
-
-
 def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
     """Numbers of rules from `first` down to 1: each a share of the last, and all wanted ones."""
     sizes = {size for size in wanted if 0 < size < first}
@@ -193,30 +156,9 @@ def path_sizes(first: int, keep: float, wanted: Sequence[int]) -> list[int]:
     return sorted(sizes, reverse=True)
 
 
-class Pool(NamedTuple):
-    """The part of a problem that small models are looked for in."""
-
-    names: Ids  # [k] the rules, ascending
-    problem: Imitation
-    fit: Fit
-    allowed: Ids  # places in names
-
-    def keeping(self, rules: Ids) -> Fit:
-        """How models of this part are fitted if these rules must not be dropped."""
-        return self.fit._replace(pinned=np.searchsorted(self.names, rules))
-
-
-def pooled(problem: Imitation, model: Sparse, seen: Ids, allowed: Ids, fit: Fit) -> Pool:
-    """The rules that were seen so far and as many others that promise most."""
-    names = np.union1d(seen, promising(problem, model, allowed, max(len(seen), 100), fit))
-    smaller = fit._replace(penalty=fit.penalty[names], signs=fit.signs[names])
-    return Pool(names, of_columns(problem, names), smaller, np.flatnonzero(np.isin(names, allowed)))
-
-
 def shrink(
     problem: Imitation,
     weights: Floats,
-    allowed: Ids,
     settings: CompactSettings,
     fit: Fit,
     spare: int = 0,
@@ -228,18 +170,11 @@ def shrink(
     """
     seen = np.union1d(np.flatnonzero(weights), np.union1d(fit.pinned, reasons))
     model = Sparse(seen, weights[seen])
-    pool = Pool(np.arange(len(weights)), problem, fit, allowed)
-    is_pooled = False
     needed = len(np.union1d(fit.pinned, reasons))  # the smallest model that keeps all reasons
     levels = (*LEVELS, needed + spare, *(() if settings.rules is None else (settings.rules,)))
     wanted = [max(size - spare, 1) for size in levels]
     for size in path_sizes(min(len(seen), settings.first), settings.keep, wanted):
         pinned = np.union1d(fit.pinned, reasons[: max(size - len(fit.pinned), 0)])
-        model = dropped(pool.problem, model, size, pool.keeping(pinned))
-        if not is_pooled and settings.swaps and len(model.active) <= settings.swap_below:
-            pool, is_pooled = pooled(problem, model, seen, allowed, fit), True
-            model = Sparse(np.searchsorted(pool.names, model.active), model.weights)
-        if is_pooled and (size <= FEW or size in wanted):
-            model = swapped(pool.problem, model, pool.allowed, pool.keeping(pinned), settings.swaps)
+        model = dropped(problem, model, size, fit._replace(pinned=pinned))
         if len(model.active):
-            yield pool.names[model.active], model.weights, saved_loss(pool.problem, *model)
+            yield *model, saved_loss(problem, *model)

@@ -2,102 +2,189 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rnnlogic.fit.compact.types import Columns, Floats, Imitation, Terms
 
 
-def rank_queries(
-    query_ptr: NDArray[np.int64],
+def reached_by(columns: Columns, column: int) -> list[tuple[int, float]]:
+    """(candidate, feature) pairs of one column."""
+    own = slice(columns.ptr[column], columns.ptr[column + 1])
+    return list(zip(columns.candidate[own].tolist(), columns.value[own].tolist(), strict=True))
+
+
+def add_scores(
+    columns: Columns,
+    active: NDArray[np.int64],
+    weights: Floats,
     scores: Floats,
-    is_reached: NDArray[np.bool_],
-    is_known: NDArray[np.bool_],
-    asked_query: NDArray[np.int64],
-    asked_candidate: NDArray[np.int64],
-    unknown: NDArray[np.int64],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Better and tied candidates of asked answers, filtered; the unreached are tied behind the reached."""
-    better, tied = [], []
-    for query, own, number in zip(
-        asked_query.tolist(), asked_candidate.tolist(), unknown.tolist(), strict=True
-    ):
-        others = [
-            c for c in range(query_ptr[query], query_ptr[query + 1]) if is_reached[c] and not is_known[c]
-        ]
-        if own < 0 or not is_reached[own]:
-            better.append(len(others))
-            tied.append(number - len(others))
-        else:
-            rivals = [scores[c] for c in others if c != own]
-            better.append(sum(score > scores[own] for score in rivals))
-            tied.append(1 + sum(score == scores[own] for score in rivals))
-    return np.array(better, np.int64), np.array(tied, np.int64)
-
-
-def mark_reached(
-    column_ptr: NDArray[np.int64], candidate: NDArray[np.int32], columns: NDArray[np.int64], size: int
-) -> NDArray[np.bool_]:
-    """Which candidates [size] some of the columns reach."""
-    found = {c for column in columns for c in candidate[column_ptr[column] : column_ptr[column + 1]].tolist()}
-    return np.array([c in found for c in range(size)], np.bool_)
-
-
-def by_column(
-    candidate_ptr: NDArray[np.int64], rule: NDArray[np.int32], value: NDArray[np.float32], num_rules: int
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Results ordered by candidate [c+1], [n], [n] turned into results ordered by rule."""
-    columns: list[list[tuple[int, float]]] = [[] for _ in range(num_rules)]
-    for c in range(len(candidate_ptr) - 1):
-        for i in range(candidate_ptr[c], candidate_ptr[c + 1]):
-            columns[rule[i]].append((c, value[i]))
-    entries = [entry for column in columns for entry in column]
-    ptr = np.append(0, np.cumsum([len(column) for column in columns])).astype(np.int64)
-    return ptr, np.array([c for c, _ in entries], np.int32), np.array([x for _, x in entries], np.float32)
-
-
-def _mixed(number: int) -> int:
-    whole = (1 << 64) - 1
-    x = (number * 0x9E3779B97F4A7C15 + 0x9E3779B97F4A7C15) & whole
-    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & whole
-    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & whole
-    return x ^ (x >> 31)
-
-
-def add_hashes(
-    ptr: NDArray[np.int64],
-    rule: NDArray[np.integer],
-    count: NDArray[np.int64],
-    key: NDArray[np.int64],
-    hashes: NDArray[np.uint64],
 ) -> None:
-    """Add to hashes [rules], the same for rules with the same candidates and counts."""
-    for c in range(len(key)):
-        for i in range(ptr[c], ptr[c + 1]):
-            if rule[i] >= 0:
-                total = int(hashes[rule[i]]) + _mixed(int(key[c])) * (2 * int(count[i]) + 1)
-                hashes[rule[i]] = total % (1 << 64)
+    """Add weights[i] * value of column active[i] to the scores [candidates] that it reaches."""
+    for column, weight in zip(active.tolist(), weights.tolist(), strict=True):
+        for c, feature in reached_by(columns, column):
+            scores[c] += weight * feature
 
 
-def score_results(
-    ptr: NDArray[np.int64], rule: NDArray[np.int32], value: Floats, weights: Floats, scores: Floats
-) -> None:
-    """Add to the score of each candidate [c] weight [rules] times value [n] of the rules that reach it."""
-    for c, (first, last) in enumerate(pairwise(ptr.tolist())):
-        scores[c] += sum(weights[rule[n]] * value[n] for n in range(first, last))
-
-
-def sample_candidates(
-    query_ptr: NDArray[np.int64], score: Floats, is_known: NDArray[np.bool_], luck: Floats, most: int
+def column_sums(
+    columns: Columns,
+    active: NDArray[np.int64],
+    upstream: Floats,
 ) -> Floats:
-    """How many candidates each one [c] stands for: 0 if it is known or left out."""
-    many = np.zeros(len(score))
+    """For each of some columns the sum of value * upstream [candidates] over what it reaches."""
+    return np.array(
+        [
+            sum(feature * upstream[c] for c, feature in reached_by(columns, column))
+            for column in active.tolist()
+        ],
+        np.float64,
+    )
+
+
+def cross_entropy(
+    query_ptr: NDArray[np.int64], target: Floats, multiplicity: Floats, scores: Floats, upstream: Floats
+) -> float:
+    """Sum over queries of -sum target * log softmax(scores); upstream [candidates] gets its derivative."""
+    loss = 0.0
     for first, last in pairwise(query_ptr.tolist()):
-        others = sorted((c for c in range(first, last) if not is_known[c]), key=lambda c: -score[c])
-        best, rest = others[: most // 2], others[most // 2 :]
-        sample = sorted(rest, key=lambda c: luck[c])[: most - most // 2]
-        many[best] = 1.0
-        many[sample] = len(rest) / max(len(sample), 1)
-    return many
+        odds = [multiplicity[c] * math.exp(scores[c]) for c in range(first, last)]
+        weight = sum(target[first:last])
+        for c, odd in zip(range(first, last), odds, strict=True):
+            loss -= target[c] * math.log(odd / multiplicity[c] / sum(odds))
+            upstream[c] = weight * odd / sum(odds) - target[c]
+    return loss
+
+
+def curvatures(
+    columns: Columns,
+    active: NDArray[np.int64],
+    query: NDArray[np.int32],
+    probability: Floats,
+    weight: Floats,
+) -> Floats:
+    """Second derivative of the cross entropy by each column's weight: the summed variance of its feature."""
+    result = []
+    for column in active.tolist():
+        entries = reached_by(columns, column)
+        total = sum(probability[c] * x * x for c, x in entries)
+        for q in {int(query[c]) for c, _ in entries}:
+            mean = sum(probability[c] * x for c, x in entries if query[c] == q)
+            total -= mean * mean / weight[q] if mean else 0.0
+        result.append(total)
+    return np.array(result, np.float64)
+
+
+def restricted(problem: Imitation, active: NDArray[np.int64], is_merged: bool) -> Imitation:
+    """The problem with some of the columns only; what none of them reaches becomes one candidate."""
+    query_ptr, target, multiplicity, rest, columns = problem
+    entries = [reached_by(columns, column) for column in active.tolist()]
+    reached = {c for column in entries for c, _ in column}
+    groups: list[list[int]] = []  # of each new candidate the old ones
+    new_ptr = [0]
+    for first, last in pairwise(query_ptr.tolist()):
+        others: list[int] = []
+        for c in range(first, last):
+            if c in reached or not is_merged:
+                groups.append([c])
+            elif others:
+                others.append(c)
+            else:
+                others = [c]
+                groups.append(others)
+        new_ptr.append(len(groups))
+    place = {c: i for i, group in enumerate(groups) for c in group}
+    new_columns = Columns(
+        np.append(0, np.cumsum([len(column) for column in entries])).astype(np.int64),
+        np.array([place[c] for column in entries for c, _ in column], np.int32),
+        np.array([x for column in entries for _, x in column], np.float32),
+    )
+    return Imitation(
+        np.array(new_ptr, np.int64),
+        np.array([target[group].sum() for group in groups], np.float64),
+        np.array([multiplicity[group].sum() for group in groups], np.float64),
+        np.array([rest[group[0]] for group in groups], np.float64),
+        new_columns,
+    )
+
+
+class _Loss:
+    """The loss of a problem with all its columns, and how often it was asked for."""
+
+    def __init__(self, problem: Imitation, terms: Terms) -> None:
+        self.problem, self.terms, self.passes = problem, terms, 0
+
+    def __call__(self, weights: Floats) -> tuple[float, Floats]:
+        """The loss with all penalties, and its derivative without that of the L1 penalty."""
+        self.passes += 1
+        query_ptr, target, multiplicity, rest, columns = self.problem
+        scores, upstream = rest.copy(), np.empty(len(rest))
+        active, weight_decay = np.arange(len(weights)), self.terms.weight_decay
+        add_scores(columns, active, weights, scores)
+        loss = cross_entropy(query_ptr, target, multiplicity, scores, upstream)
+        slope = column_sums(columns, active, upstream) + weight_decay * weights
+        decay = weight_decay / 2 * float(weights @ weights)
+        return loss + decay + float(self.terms.penalty @ np.abs(weights)), slope
+
+
+def _steepest(weight: float, slope: float, penalty: float, sign: int) -> float:
+    """The derivative towards the side to which the loss falls; 0 at a minimum."""
+    if weight != 0:
+        return slope + math.copysign(penalty, weight)
+    if slope < -penalty and sign >= 0:
+        return slope + penalty
+    return slope - penalty if slope > penalty and sign <= 0 else 0.0
+
+
+def _direction(pseudo: Floats, memory: list[tuple[Floats, Floats]], scale: Floats) -> Floats:
+    """Where L-BFGS goes: minus the inverse second derivatives, as the last steps tell them, times slope."""
+    direction, shares = -pseudo, []
+    for moved, turned in reversed(memory):
+        shares.append(float(moved @ direction) / float(moved @ turned))
+        direction = direction - shares[-1] * turned
+    factor = 1.0
+    if memory:
+        moved, turned = memory[-1]
+        factor = float(moved @ turned) / float(turned @ (scale * turned))
+    direction = direction * scale * factor
+    for (moved, turned), share in zip(memory, reversed(shares), strict=True):
+        direction = direction + (share - float(turned @ direction) / float(moved @ turned)) * moved
+    return np.where(direction * pseudo < 0, direction, 0.0)  # only downhill
+
+
+def minimised(
+    problem: Imitation, start: Floats, terms: Terms, steps: int, tolerance: float
+) -> tuple[Floats, int]:
+    """Weights [k] of all columns with the least loss + penalty * |weight| + L2, and the passes it took."""
+    loss_of, (penalty, scale, signs, _) = _Loss(problem, terms), terms
+    weights = np.where(start * signs < 0, 0.0, start)
+    memory: list[tuple[Floats, Floats]] = []
+    loss, slope = loss_of(weights)
+    while loss_of.passes < steps:
+        told = zip(weights, slope, penalty, signs, strict=True)
+        pseudo = np.array([_steepest(w, s, p, sign) for w, s, p, sign in told])
+        direction = _direction(pseudo, memory, scale)
+        falls = float(direction @ pseudo)
+        if falls >= 0:
+            break
+        side = np.where(weights != 0, weights, -pseudo)
+        length, found = 1.0, False
+        while loss_of.passes < steps and not found:
+            other = weights + length * direction
+            other[other * side <= 0] = 0.0  # no step crosses zero
+            more, other_slope = loss_of(other)
+            found = more <= loss + 1e-4 * float(pseudo @ (other - weights))
+            if not found:
+                best = -falls * length / max(2 * ((more - loss) / length - falls), 1e-300)
+                length = min(max(best, 0.1 * length), 0.5 * length)
+        if not found:
+            break
+        step = other - weights, other_slope - slope
+        if step[0] @ step[1] > 0:
+            memory = [*memory[-9:], step]
+        gain, weights, slope, loss = loss - more, other, other_slope, more
+        if gain <= tolerance * max(abs(loss), 1.0):
+            break
+    return weights, loss_of.passes

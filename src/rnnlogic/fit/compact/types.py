@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.types import Feature, Queries
 from rnnlogic.data.graph import Graph
+from rnnlogic.evaluation.evaluate import KnownAnswers
 from rnnlogic.fit.compact.settings import CompactSettings
-from rnnlogic.predictors.loglinear.signs import Signs
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.base import RuleValues
+from rnnlogic.predictors.loglinear.fit import Signs
 from rnnlogic.rules.ruleset import RuleSet
 
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ class Teacher(NamedTuple):
     """The full model and what all relations share."""
 
     graph: Graph  # of training facts
-    known: Graph  # of all facts, to filter answers of validation queries
+    known: KnownAnswers  # of all facts, to filter answers of validation queries
     rules: RuleSet
     weights: Floats  # [rules]
     support: NDArray[np.int64]  # [rules]

@@ -1,22 +1,22 @@
-"""How well the models of a path answer validation queries."""
+"""How well the models of a path answer validation queries, and which of them is taken."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.types import Queries
-from rnnlogic.evaluation.metrics import query_metrics
-from rnnlogic.evaluation.ranks import Ranks
+from rnnlogic.evaluation.kernels import Known, Reached, rank_candidates
+from rnnlogic.evaluation.ranks import Ranks, query_metrics, rank_answers
 from rnnlogic.features.aggregates import Fold, folds_of
 from rnnlogic.features.ground import Grounder
-from rnnlogic.fit.compact.aggregates import add_aggregates
+from rnnlogic.fit.compact.aggregates import add_aggregates, rows_of
 from rnnlogic.fit.compact.fit import Sparse
-from rnnlogic.fit.compact.ground import grounded_heads, known_candidates, query_of
-from rnnlogic.fit.compact.kernels import mark_reached, rank_queries
-from rnnlogic.fit.compact.solving.kernels import add_scores
+from rnnlogic.fit.compact.ground import grounded_heads
+from rnnlogic.fit.compact.kernels import add_scores
 from rnnlogic.fit.compact.types import Floats, Grounded, Ids, Model, Path, Teacher
 
 _Scored = tuple[Floats, NDArray[np.bool_]]  # scores of candidates [c], and which are reached
@@ -44,14 +44,14 @@ def judged(
     else:
         heads, query = np.unique(asked[:, 0], return_inverse=True)
         grounded, columns = grounded_heads(grounder, relation, heads, teacher, used), ids[used]
-    judge = _Judge(teacher, relation, grounded, query, asked[:, 2])
     everything = np.ones(len(grounded.entity), bool)
     reaching = np.isin(columns, ids[used]) & teacher.rules.make_candidates[columns]
     folds = folds_of(teacher.rules, columns, teacher.paths_as)
     scored = [_scored(grounded, columns, model, reaching, folds) for model in models]
-    full, *reciprocal = judge.reciprocal_ranks(
-        [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
-    )
+    ways = [(grounded.score, everything), *scored, (grounded.rest, ~everything)]
+    has_rest = teacher.rest is not None and teacher.rest(teacher.graph, asked[:1, 0], relation) is not None
+    ranks = (_ranks_of_all if has_rest else _ranks_of_reached)(teacher, grounded, asked, query, ways)
+    full, *reciprocal = (query_metrics(each)["mrr"] for each in ranks)
     return Path(relation, models, full, np.stack(reciprocal))
 
 
@@ -80,65 +80,136 @@ def _scored(
     found = add_aggregates(folds, grounded.columns, found, scores)
     add_scores(grounded.columns, *found, scores)
     active = found.active[reaching[found.active]]
-    return scores, mark_reached(grounded.columns.ptr, grounded.columns.candidate, active, len(scores))
+    is_reached = np.zeros(len(scores), bool)
+    is_reached[rows_of(grounded.columns, active)[0]] = True
+    return scores, is_reached
 
 
-class _Judge:
-    """Ranks the answers of validation queries of one relation by any scores of the candidates."""
-
-    def __init__(
-        self, teacher: Teacher, relation: int, grounded: Grounded, query: Ids, answers: NDArray[np.int32]
-    ) -> None:
-        self._teacher, self._relation, self._grounded = teacher, relation, grounded
-        self._query, self._answers = query, answers
-        self._known = known_candidates(teacher.known, relation, grounded)
-        self._candidate = _candidate_of(grounded, query, answers)
-        known_answers = [len(teacher.known.neighbours(int(h), relation)) for h in grounded.heads]
-        self._unknown = teacher.graph.num_entities - np.array(known_answers, np.int64)[query] + 1
-
-    def reciprocal_ranks(self, scored: Sequence[_Scored]) -> list[Floats]:
-        """For each way to score, the expected reciprocal rank of every answer [a]."""
-        if self._rest(0) is None:
-            places = [self._places(*one) for one in scored]
-        else:
-            places = self._places_of_all(scored)
-        return [query_metrics(Ranks(*place, self._unknown))["mrr"] for place in places]
-
-    def _rest(self, query: int) -> Floats | None:
-        """What all entities [E] score without any rule; None where only rules have a say."""
-        teacher, heads = self._teacher, self._grounded.heads[query : query + 1]
-        rows = None if teacher.rest is None else teacher.rest(teacher.graph, heads, self._relation)
-        return None if rows is None else rows[0]
-
-    def _places(self, scores: Floats, is_reached: NDArray[np.bool_]) -> tuple[Ids, Ids]:
-        """Better and tied candidates of every answer [a]."""
-        asked = self._query, self._candidate, self._unknown
-        return rank_queries(self._grounded.query_ptr, scores, is_reached, self._known, *asked)
-
-    def _places_of_all(self, scored: Sequence[_Scored]) -> list[tuple[Ids, Ids]]:
-        """The same where all entities are candidates, as something besides rules has a say."""
-        grounded, size = self._grounded, len(self._query)
-        places = [(np.zeros(size, np.int64), np.zeros(size, np.int64)) for _ in scored]
-        for q, head in enumerate(grounded.heads.tolist()):
-            rest, own = self._rest(q), slice(grounded.query_ptr[q], grounded.query_ptr[q + 1])
-            assert rest is not None
-            asked = np.flatnonzero(self._query == q)
-            known = self._teacher.known.neighbours(head, self._relation)
-            for (scores, _), (better, tied) in zip(scored, places, strict=True):
-                row = rest.copy()
-                row[grounded.entity[own]] = scores[own]
-                wanted = row[self._answers[asked]][:, None]
-                row[known] = -np.inf
-                better[asked] = (row > wanted).sum(axis=1)
-                tied[asked] = (row == wanted).sum(axis=1) + 1  # the answer itself is known, too
-        return places
+def _ranks_of_reached(
+    teacher: Teacher, grounded: Grounded, asked: Queries, query: Ids, scored: Sequence[_Scored]
+) -> Iterator[Ranks]:
+    """Ranks of the answers [a] by each way to score where only rules have a say."""
+    rows, known = teacher.known.pairs(*np.ascontiguousarray(asked[:, :2].T))
+    ptr = np.searchsorted(rows, np.arange(len(asked) + 1)).astype(np.int64)
+    others, answers = Known(ptr, known.astype(np.int32, copy=False)), np.ascontiguousarray(asked[:, 2])
+    for scores, is_reached in scored:
+        reached = Reached(grounded.query_ptr, grounded.entity, np.where(is_reached, scores, -np.inf))
+        yield Ranks(*rank_candidates(reached, query, answers, others, teacher.graph.num_entities))
 
 
-def _candidate_of(grounded: Grounded, query: Ids, answers: NDArray[np.int32]) -> Ids:
-    """Which candidate each query's answer [a] is; -1 if none."""
-    width = int(max(grounded.entity.max(initial=0), answers.max(initial=0))) + 1
-    keys = query_of(grounded.query_ptr) * width + grounded.entity  # ascending
-    wanted = query * width + answers
-    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    found = keys[place] == wanted if len(keys) else np.zeros(len(wanted), bool)
-    return np.where(found, place, -1)
+def _ranks_of_all(
+    teacher: Teacher, grounded: Grounded, asked: Queries, query: Ids, scored: Sequence[_Scored]
+) -> list[Ranks]:
+    """The same where all entities are candidates, as something besides rules has a say."""
+    assert teacher.rest is not None
+    parts: list[list[Ranks]] = [[] for _ in scored]
+    by_query = np.argsort(query, kind="stable")
+    for q, head in enumerate(grounded.heads):
+        own = by_query[slice(*np.searchsorted(query[by_query], (q, q + 1)))]
+        part = slice(grounded.query_ptr[q], grounded.query_ptr[q + 1])
+        rest = teacher.rest(teacher.graph, np.array([head], np.int32), int(asked[0, 1]))
+        assert rest is not None
+        filtered = teacher.known.pairs(*np.ascontiguousarray(asked[own, :2].T))
+        for (scores, _), found in zip(scored, parts, strict=True):
+            row = rest[0].copy()
+            row[grounded.entity[part]] = scores[part]
+            found.append(rank_answers(np.tile(row, (len(own), 1)), asked[own, 2], filtered))
+    back = np.argsort(by_query)
+    return [Ranks.concatenate(found).select(back) for found in parts]
+
+
+class Level(NamedTuple):
+    """One point of the frontier: a choice of a model from each path."""
+
+    price: float
+    chosen: list[int]  # [paths] which model, len(models) for none; empty for the full model
+    rules: int  # in all
+    mrr: float  # on validation queries
+    drop: float  # MRR lost against the full model
+    error: float  # standard error of the drop
+
+
+def level_at(paths: Sequence[Path], price: float, most: int | None = None) -> Level:
+    """Of each path the largest model whose rules are all worth the price, with at most `most` rules.
+
+    Without such a limit, only models that have the rules people would name.
+    """
+    chosen = [_first_model(path, price, most) for path in paths]
+    full = np.concatenate([path.full for path in paths])
+    now = np.concatenate([path.reciprocal[i] for path, i in zip(paths, chosen, strict=True)])
+    drop = full - now
+    rules = sum(
+        len(path.models[i].rules) for path, i in zip(paths, chosen, strict=True) if i < len(path.models)
+    )
+    error = float(drop.std() / np.sqrt(max(len(drop), 1)))
+    return Level(price, chosen, rules, float(now.mean()), float(drop.mean()), error)
+
+
+def _first_model(path: Path, price: float, most: int | None) -> int:
+    has_readable = any(model.is_readable for model in path.models)
+    if most is None:
+        are_allowed = [model.is_readable or not has_readable for model in path.models]
+    else:
+        are_allowed = [len(model.rules) <= most for model in path.models]
+    allowed = [i for i, is_allowed in enumerate(are_allowed) if is_allowed]
+    worth = [i for i in allowed if path.models[i].price >= price]
+    fewest = max(len(path.models) - 1, 0)  # more than `most` only where more rules are pinned
+    return (worth or allowed[-1:] or [fewest])[0]
+
+
+def full_level(paths: Sequence[Path], rules: int) -> Level:
+    """The full model as a level."""
+    return Level(0.0, [], rules, float(np.concatenate([path.full for path in paths]).mean()), 0.0, 0.0)
+
+
+def frontier(paths: Sequence[Path], most: int | None = None, points: int = 40) -> list[Level]:
+    """Levels from many rules to few."""
+    prices = np.array([model.price for path in paths for model in path.models if model.price > 0])
+    if not len(prices):
+        return [level_at(paths, 0.0, most)]
+    grid = np.unique(np.quantile(prices, np.linspace(0, 1, points)))
+    return [level_at(paths, price, most) for price in (0.0, *grid)]
+
+
+def chosen_level(levels: Sequence[Level], tolerance: float) -> Level:
+    """The smallest level that loses no more than the tolerance, a share of the full model's MRR, against it.
+
+    By a standard error if one does, else by none. If no level is so good, the full model is
+    taken, or, where it is none of the levels (as with a limit on the rules), one close to the best.
+    """
+    full = levels[0].mrr + levels[0].drop
+    small = [level for level in levels if level.chosen]
+    for errors in (1, 0):
+        good = [level for level in small if level.mrr - errors * level.error >= full * (1 - tolerance)]
+        if good:
+            return min(good, key=lambda level: (level.rules, -level.mrr))
+    return _near_best(small, tolerance) if len(small) == len(levels) else levels[0]
+
+
+def _near_best(levels: Sequence[Level], tolerance: float) -> Level:
+    """The smallest level close to the best: it may lose the tolerated share times what it saves.
+
+    A limit already costs accuracy, so a level that saves half of the largest one's rules may lose half of the
+    tolerance more, and one that hardly saves any rules hardly anything.
+    """
+    best, most = max(level.mrr for level in levels), max(level.rules for level in levels)
+    good = [level for level in levels if level.mrr >= best * (1 - tolerance * _saved(level, most))]
+    fallback = max(levels, key=lambda level: (level.mrr, -level.rules))
+    return min(good, key=lambda level: (level.rules, -level.mrr), default=fallback)
+
+
+def _saved(level: Level, most: int) -> float:
+    """The share of the largest level's rules that a level does without."""
+    return 1 - level.rules / max(most, 1)
+
+
+def model_at(paths: Sequence[Path], level: Level, num_rules: int) -> tuple[Ids, Floats]:
+    """Rule ids, ascending, and weights of the compact model."""
+    weights = np.zeros(num_rules)
+    kept = np.zeros(num_rules, bool)
+    for path, i in zip(paths, level.chosen, strict=True):
+        if i < len(path.models):
+            weights[path.models[i].rules] = path.models[i].weights
+            kept[path.models[i].rules] = True
+    ids = np.flatnonzero(kept)
+    return ids, weights[ids]

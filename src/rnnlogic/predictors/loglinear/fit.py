@@ -1,8 +1,13 @@
-"""The weights psi of all rules: one small convex problem per head relation."""
+"""The weights psi of all rules: one small convex problem per head relation.
+
+Signs are honest: a rule that reaches answers more often than chance does never counts against an answer. Its
+lift is the number of answers it reaches over the number that as many random candidates of each query would
+reach. Rules of small lift may speak against an answer, those of a large one only for it; others do either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -13,23 +18,22 @@ from numpy.typing import NDArray
 
 from rnnlogic.base.budget import PLAIN_WORK, TimeIsUp, Work, check_time, passes
 from rnnlogic.base.executor import map_ordered, one_blas_thread
-from rnnlogic.base.types import Queries, Tick, no_tick
+from rnnlogic.base.types import Queries
+from rnnlogic.constraints.find import seldom_together
 from rnnlogic.data.graph import Graph
-from rnnlogic.features.chains.kernels import ANSWER
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.ops.kernels import held_results
+from rnnlogic.features.kernels import ANSWER, WRONG, held_results
 from rnnlogic.features.table import Candidates, joined
 from rnnlogic.mining.links import hidden_of
-from rnnlogic.predictors.loglinear.decay import decay_scale, scaled
+from rnnlogic.predictors.base import RuleValues
 from rnnlogic.predictors.loglinear.kernels import (
+    answers_reached,
+    held_candidates,
     loss_and_gradient,
     merged,
     rule_margins,
-    sampled_candidates,
 )
 from rnnlogic.predictors.loglinear.settings import LogLinearSettings
-from rnnlogic.predictors.loglinear.signs import Lifts, Signs, lifts_of, limits_of, signs_of
-from rnnlogic.predictors.values import RuleValues
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.statistics.statistics import training_queries
 
@@ -37,6 +41,13 @@ if TYPE_CHECKING:
     from rnnlogic.predictors.base import Task
 
 Weights = NDArray[np.float64]  # [rules of a relation]
+# Looks at the examples of a relation and its weights before they are dropped; picklable
+Use = Callable[[Candidates, Weights], NDArray[np.float64]]
+CAUTION = 5  # results more than a rule has, for its confidence in the first guess
+FIRST = 8  # queries of each relation in the first pass under a budget
+Signs = NDArray[np.int8]  # [rules] 1: at least 0, -1: at most 0, 0: free
+Lifts = NDArray[np.float64]  # [rules] nan where nothing is known
+LIFT_CAUTION = 1.0  # answers more than a rule reaches, and as many more by chance: few cases say little
 
 
 class Solved(NamedTuple):
@@ -57,14 +68,6 @@ class Weighted(NamedTuple):
     lift: Lifts  # [rules]
 
 
-# Looks at the examples of a relation and its weights before they are dropped; picklable
-Use = Callable[[Candidates, Weights], NDArray[np.float64]]
-
-
-CAUTION = 5  # results more than a rule has, for its confidence in the first guess
-FIRST = 8  # queries of each relation in the first pass under a budget
-
-
 @dataclass(frozen=True, eq=False)
 class Job:
     """What the problems of all relations share."""
@@ -74,6 +77,12 @@ class Job:
     seed: int
     values: RuleValues
     use: Use | None
+
+    def lifts(self, found: Candidates) -> Lifts:
+        """The lifts [k] of the rules in some examples."""
+        rules = self.values.rules[found.ids]
+        lift = lifts_of(found, rules.are_features)
+        return among_linked(lift, rules, seldom_together(self.grounder.graph))
 
 
 class Lesson(NamedTuple):
@@ -93,29 +102,21 @@ class Lesson(NamedTuple):
 
 
 def learn_weights(task: Task, values: RuleValues) -> Weighted:
-    """psi of the rules of `values`, learned on the training queries of a task, and their lifts."""
-    queries = training_queries(task.dataset.graph("train"), None, task.config.seed)
-    tick = partial(task.progress, "weights")
-    solved, lift = solve_queries(task, values, queries, tick), np.full(len(values.rules), np.nan)
+    """psi of the rules of `values`, learned on the training queries of a task, and their lifts.
+
+    With features of links, the links of some queries are hidden.
+    """
+    graph, config = task.dataset.graph("train"), task.config
+    queries = training_queries(graph, None, config.seed)
+    hidden = hidden_of(values.rules, graph, task.dataset.valid, queries, config.seed)
+    lesson = Lesson(graph, values, queries, config.predictor, config.seed, hidden)
+    work = Work(task.threads, partial(task.progress, "weights"), task.budget)
+    is_limited = task.budget.is_limited
+    solved = solve_in_time(lesson, work, task.may_fail) if is_limited else solve_relations(lesson, work)
+    lift = np.full(len(values.rules), np.nan)
     for one in solved:
         lift[one.rules] = one.lift
     return Weighted(gathered(len(values.rules), solved)[0], lift)
-
-
-def solve_queries(task: Task, values: RuleValues, queries: Queries, tick: Tick = no_tick) -> list[Solved]:
-    """Fit psi on training queries; with negative evidence the links of some of them are hidden."""
-    graph, config = task.dataset.graph("train"), task.config
-    hidden = _hidden(task, values, queries)
-    lesson = Lesson(graph, values, queries, config.predictor, config.seed, hidden)
-    if task.budget.is_limited:
-        return solve_in_time(lesson, Work(task.threads, tick, task.budget), task.may_fail)
-    return solve_relations(lesson, Work(task.threads, tick))
-
-
-def _hidden(task: Task, values: RuleValues, queries: Queries) -> NDArray[np.int32]:
-    """What is hidden of each query."""
-    graph, valid = task.dataset.graph("train"), task.dataset.valid
-    return hidden_of(values.rules, graph, valid, queries, task.config.seed)
 
 
 def solve_relations(lesson: Lesson, work: Work = PLAIN_WORK, use: Use | None = None) -> list[Solved]:
@@ -191,9 +192,8 @@ def _solve(job: Job, block: Queries) -> Solved:
     """Fit psi of the rules of one relation on its training queries [n, 4]: head, relation, tail, hidden."""
     settings, relation = job.settings, int(block[0, 1])
     problem, found = problem_of(job, block)
-    rng = np.random.default_rng([job.seed, relation, 3])
-    lift = lifts_of(problem, job.values.rules.are_features[problem.ids])
-    weights, loss = weights_of(problem, settings, rng, job.values.rules, lift)
+    lift = job.lifts(problem)
+    weights, loss = weights_of(problem, settings, job.values.rules, lift)
     extra = np.empty(0) if job.use is None or found is None else job.use(found, weights)
     return Solved(relation, problem.ids, weights, loss, extra, lift)
 
@@ -203,10 +203,8 @@ def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]
     settings, relation = job.settings, int(block[0, 1])
     rng = np.random.default_rng([job.seed, relation])
     asked = block[rng.permutation(len(block))[: settings.queries_per_relation]]
-    leave_out, most = settings.other_answers == "exclude", settings.results_per_relation
-    wants_all = job.use is not None or settings.initial == "expectation"
-    given = job.grounder, asked[:, :3], job.values, leave_out, most, asked[:, 3]
-    parts, found = _parts(*given, reached_only=not wants_all), None
+    wants_all, found = job.use is not None or settings.initial == "expectation", None
+    parts = examples_of(job, asked, reached_only=not wants_all)
     if wants_all:
         found = joined(list(parts))
         parts = iter([found])
@@ -215,42 +213,20 @@ def problem_of(job: Job, block: Queries) -> tuple[Candidates, Candidates | None]
     return sampled(parts, settings.candidates_per_query, [job.seed, relation, 2]), found
 
 
-def examples(
-    grounder: Grounder,
-    queries: Queries,
-    values: RuleValues,
-    leave_out: bool,
-    most_results: int,
-    hidden: NDArray[np.int32] | None = None,
-) -> Candidates:
-    """Ground training queries of one relation, each with its own fact hidden; with values and labels.
+def examples_of(job: Job, block: Queries, reached_only: bool = False) -> Iterator[Candidates]:
+    """Ground training queries [n, 4] of one relation, some at a time; with values and labels.
 
-    `hidden` [queries] may hide more: see `Grounder`.
-
-    Queries are taken in the order given until `most_results` (query, entity, rule) results are there.
-    `leave_out` keeps other known answers of a query out of its candidates' softmax.
+    The last column says what is hidden of each. Queries are taken in the order given until as many results
+    are there as the settings allow; with `reached_only` none where the answer is not reached.
     """
-    return joined(list(_parts(grounder, queries, values, leave_out, most_results, hidden)))
-
-
-def _parts(
-    grounder: Grounder,
-    queries: Queries,
-    values: RuleValues,
-    leave_out: bool,
-    most_results: int,
-    hidden: NDArray[np.int32] | None,
-    reached_only: bool = False,
-) -> Iterator[Candidates]:
-    """The examples, some queries at a time; with `reached_only` none where the answer is not reached."""
-    results, own = 0, queries[:, 2] if hidden is None else hidden
-    for grounding in grounder.ground(queries[:, 0], int(queries[0, 1]), own):
-        answers = queries[grounding.queries, 2]
+    graph, settings, results = job.grounder.graph, job.settings, 0
+    for grounding in job.grounder.ground(block[:, 0], int(block[0, 1]), block[:, 3]):
+        answers = block[grounding.queries, 2]
         found = grounding.candidates(answers if reached_only else None)
-        labelled = found.labelled(grounder.graph, answers, leave_out).valued(values.examples(found))
-        yield labelled.weighed(grounder.graph, answers)
+        labelled = found.labelled(graph, answers, settings.other_answers == "exclude")
+        yield labelled.valued(job.values.examples(found)).weighed(graph, answers)
         results += len(grounding)
-        if results >= most_results:
+        if results >= settings.results_per_relation:
             break
 
 
@@ -266,11 +242,33 @@ def sampled(parts: Iterable[Candidates], most: int, seed: list[int]) -> Candidat
         guess = _first_guess(part) if guess is None else guess
         is_large = int(np.diff(part.query_ptr).max(initial=0)) > most
         luck = np.random.default_rng([*seed, number]).random(len(part) if is_large else 0)
-        multiplicity = sampled_candidates(part.examples, guess, luck, most)
+        multiplicity = _multiplicity(part, guess, luck, most)
         if is_large:  # in few candidates, few are equal
             multiplicity = merged(part.examples, multiplicity)
         held.append(_held(part, multiplicity, np.arange(len(part.ids), dtype=np.int32)))
     return joined(held)
+
+
+def _multiplicity(
+    found: Candidates, guess: Weights, luck: NDArray[np.float64], most: int
+) -> NDArray[np.float32]:
+    """How many candidates each one [c] stands for when of each query at most `most` are held; 0: not held.
+
+    Nothing is held of queries whose answer is no candidate. The answer is, half of `most` that score highest
+    by guessed weights, and a sample of the others by luck [c], which is empty where no query has more.
+    """
+    is_answer = found.label == ANSWER
+    query = np.repeat(np.arange(found.num_queries), np.diff(found.query_ptr))
+    is_reached = np.bincount(query, is_answer, found.num_queries) > 0
+    is_open = (found.label == WRONG) & is_reached[query]
+    if len(luck):
+        candidate = np.repeat(np.arange(len(found)), np.diff(found.candidate_ptr))
+        score = np.bincount(candidate, guess[found.rule] * found.value, len(found)).astype(np.float64)
+        best = most // 2
+        many = held_candidates(found.query_ptr, score, is_open, luck, best, most - 1 - best)
+    else:
+        many = is_open.astype(np.float64)
+    return np.where(is_answer, 1.0, many).astype(np.float32)
 
 
 def _first_guess(found: Candidates) -> Weights:
@@ -306,26 +304,21 @@ def _held(found: Candidates, multiplicity: NDArray[np.float32], column: NDArray[
 
 
 def weights_of(
-    found: Candidates,
-    settings: LogLinearSettings,
-    rng: np.random.Generator,
-    rules: RuleSet,
-    lift: Lifts | None = None,
+    found: Candidates, settings: LogLinearSettings, rules: RuleSet, lift: Lifts
 ) -> tuple[Weights, float]:
     """psi and the mean loss, with answers discounted as the settings want it.
 
-    The `lift` [k] of the rules in these examples decides their signs; it is counted if not given.
+    The `lift` [k] of the rules in these examples decides their signs.
     """
-    is_named = rules.are_features[found.ids]
-    signs = signs_of(lifts_of(found, is_named) if lift is None else lift, settings.sign_lift)
-    found = discounted(found, settings.answer_discount, is_named)
+    signs = signs_of(lift, settings.sign_lift)
+    found = discounted(found, settings.answer_discount, rules.are_features[found.ids])
     scale = decay_scale(rules, found.ids, settings)
-    weights, loss = fit_weights(scaled(found, scale), settings, rng, signs)
+    weights, loss = fit_weights(scaled(found, scale), settings, signs)
     return scale * weights, loss
 
 
 def fit_weights(
-    found: Candidates, settings: LogLinearSettings, rng: np.random.Generator, signs: Signs | None = None
+    found: Candidates, settings: LogLinearSettings, signs: Signs | None = None
 ) -> tuple[Weights, float]:
     """Minimise sum of -log p(answer) + weight_decay / 2 * |psi|^2, by L-BFGS; returns psi and the mean loss.
 
@@ -333,7 +326,7 @@ def fit_weights(
     """
     from scipy.optimize import Bounds, minimize  # half a second, which answers need not wait for
 
-    start = initial_weights(found, settings, rng)
+    start = initial_weights(found, settings)
     limits = {"maxfun": settings.steps, "maxiter": settings.steps}
     bounds = None
     if settings.weight_limit is not None or (signs is not None and signs.any()):
@@ -360,14 +353,78 @@ def discounted(found: Candidates, factor: float, is_named: NDArray[np.bool_]) ->
     return replace(found, value=np.where(of_answer, np.float32(factor) * found.value, found.value))
 
 
-def initial_weights(found: Candidates, settings: LogLinearSettings, rng: np.random.Generator) -> Weights:
-    """Start values of psi: zero, small random numbers, or the paper's mean margin of the rule."""
+def initial_weights(found: Candidates, settings: LogLinearSettings) -> Weights:
+    """Start values of psi: zero, or the paper's mean margin of the rule."""
     num_rules = len(found.ids)
-    if settings.initial == "zero":
-        return np.zeros(num_rules)
-    if settings.initial == "random":
-        return rng.normal(scale=0.01, size=num_rules)
     total = np.zeros(num_rules)
-    for q in range(found.num_queries):
-        total += rule_margins(found.examples, q, num_rules)[1]
+    if settings.initial == "expectation":
+        for q in range(found.num_queries):
+            total += rule_margins(found.examples, q, num_rules)[1]
     return total / max(found.num_queries, 1)
+
+
+def lifts_of(found: Candidates, is_feature: NDArray[np.bool_]) -> Lifts:
+    """The lift of each rule [k] in training examples; nan for rules that reach nothing.
+
+    What a rule reaches counts once, however many paths lead there; features count by their values, in
+    units of their mean.
+    """
+    right, chance, total = answers_reached(found.examples, found.multiplicity, is_feature)
+    is_known = total[0] > 0
+    is_known &= ~is_feature | (total[1] > 0)
+    unit = np.where(is_feature & is_known, total[1] / np.maximum(total[0], 1e-300), 1.0)
+    lift = (right + LIFT_CAUTION * unit) / (chance + LIFT_CAUTION * unit)
+    return np.where(is_known, lift, np.nan)
+
+
+def among_linked(lift: Lifts, rules: RuleSet, seldom: Mapping[tuple[int, int], float]) -> Lifts:
+    """Lifts [k]; those of rules of one step whose relation seldom goes with the head are told by `seldom`.
+
+    Entities that are linked at all are answers more often than others. So a relation that excludes an answer
+    but for exceptions is compared with chance among linked pairs.
+    """
+    found = lift.copy()
+    for i in np.flatnonzero(rules.are_chains & (rules.lengths == 1)).tolist():
+        pair = int(rules.heads[i]), int(rules.body[rules.body_ptr[i]])
+        found[i] = min(found[i], seldom.get(pair, np.inf))  # nan stays
+    return found
+
+
+def signs_of(lift: Lifts, margin: float | None) -> Signs:
+    """Which sign the weight of each rule must have; all are free where there is no margin."""
+    signs = np.zeros(len(lift), np.int8)
+    if margin is not None:
+        signs[lift <= 1 / margin] = -1  # comparisons with nan are false
+        signs[lift >= margin] = 1
+    return signs
+
+
+def clipped(weights: NDArray[np.float64], signs: Signs) -> NDArray[np.float64]:
+    """Weights, 0 where they have the wrong sign."""
+    return np.where(weights * signs < 0, 0.0, weights)
+
+
+def limits_of(signs: Signs, most: float | None) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The least and the greatest weight [k] of each rule, with |weight| at most so much."""
+    limit = np.inf if most is None else most
+    return np.where(signs > 0, 0.0, -limit), np.where(signs < 0, 0.0, limit)
+
+
+def decay_scale(rules: RuleSet, ids: NDArray[np.int64], settings: LogLinearSettings) -> NDArray[np.float64]:
+    """What values of rules [ids] are multiplied with while weights are learned: then these cost less.
+
+    Features bear a share of the weight decay, and `itself`, which has to speak against all rules that
+    lead back to X, the square of that. A rule bears more with each step after the first.
+    """
+    share = 1 / np.sqrt(settings.evidence_decay)
+    longer = np.maximum(rules.lengths[ids] - 1, 0)
+    scale = np.where(rules.are_features[ids], share, settings.length_decay ** (-longer / 2))
+    scale[rules.are_feature("itself")[ids]] *= share
+    return scale
+
+
+def scaled(found: Candidates, scale: NDArray[np.float64]) -> Candidates:
+    """The examples with the values of each rule [k] multiplied."""
+    if (scale == 1).all():
+        return found
+    return replace(found, value=found.value * scale.astype(np.float32)[found.rule])

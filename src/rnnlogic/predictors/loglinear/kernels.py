@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.compiled import compiled
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.features.table import Examples
 
 
@@ -148,12 +148,10 @@ def select_rules(
     weights: NDArray[np.float64],
     log_prior: NDArray[np.float64],
     number: int,
-    uniform: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """How many queries select each rule in the E-step, by H(rule) = weight * margin + log prior.
+    """How many queries select each rule in the E-step: the `number` rules with the highest H.
 
-    Without `uniform` (length 0) the `number` rules with the highest H are taken (hard assignment); else
-    `number` draws from softmax(H), by uniform [queries * number] random numbers in 0..1.
+    H(rule) = weight * margin + log prior.
     """
     chosen = np.zeros(len(weights))
     for q in range(len(examples.query_ptr) - 1):
@@ -161,14 +159,8 @@ def select_rules(
         if not is_reached:
             continue
         h = weights * margin + log_prior
-        if len(uniform) == 0:
-            order = np.argsort(-h, kind="mergesort")
-            for k in order[:number]:
-                chosen[k] += 1
-        else:
-            cumulative = np.cumsum(np.exp(h - h.max()))
-            for draw in uniform[q * number : (q + 1) * number]:
-                chosen[min(np.searchsorted(cumulative, draw * cumulative[-1], side="right"), len(h) - 1)] += 1
+        for k in np.argsort(-h, kind="mergesort")[:number]:
+            chosen[k] += 1
     return chosen
 
 
@@ -196,46 +188,34 @@ def reward_samples(
 
 
 @compiled
-def sampled_candidates(
-    examples: Examples,
-    guess: NDArray[np.float64],
+def held_candidates(
+    query_ptr: NDArray[np.int64],
+    score: NDArray[np.float64],
+    is_open: NDArray[np.bool_],
     luck: NDArray[np.float64],
-    most: int,
-) -> NDArray[np.float32]:
-    """How many candidates each candidate [c] stands for when of each query only `most` are held; 0: not held.
+    best: int,
+    drawn: int,
+) -> NDArray[np.float64]:
+    """How many candidates each one [c] stands for when few of each query are held; 0: not open, or not held.
 
-    Nothing is held of queries whose answer is no candidate, nor those that are left out. Held are the answer,
-    half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
-    those with the least luck [c], all different, which stand for all others.
+    Of the open ones those `best` with the highest scores are held, the first of equal ones; and of the others
+    those `drawn` with the least luck [c], all different, which stand for all others.
     """
-    query_ptr, candidate_ptr, rule, value, label = examples
-    multiplicity = np.zeros(len(label), np.float32)
-    size = _most_candidates(query_ptr)
-    wrong, low = np.empty(size, np.int64), np.empty(size)
+    many, size = np.zeros(len(score)), _most_candidates(query_ptr)
+    open_, low = np.empty(size, np.int64), np.empty(size)
     for q in range(len(query_ptr) - 1):
-        found, is_reached = 0, False
+        found = 0
         for c in range(query_ptr[q], query_ptr[q + 1]):
-            wrong[found] = c
-            found += label[c] == WRONG
-            is_reached |= label[c] == ANSWER
-        if not is_reached:
+            open_[found] = c
+            found += is_open[c]
+        if found <= best + drawn:
+            many[open_[:found]] = 1.0
             continue
-        for c in range(query_ptr[q], query_ptr[q + 1]):
-            if label[c] == ANSWER or (found < most and label[c] == WRONG):
-                multiplicity[c] = 1.0
-        if found >= most:
-            for i in range(found):
-                score, first, last = 0.0, candidate_ptr[wrong[i]], candidate_ptr[wrong[i] + 1]
-                for n in range(np.uint64(first), np.uint64(last)):
-                    score -= guess[np.uint32(rule[n])] * value[n]
-                low[i] = score
-            best = most // 2
-            others = _hold_lowest(wrong[:found], low[:found], best, 1.0, multiplicity)
-            for i in range(others):
-                low[i] = luck[wrong[i]]
-            drawn = most - 1 - best
-            _hold_lowest(wrong[:others], low[:others], drawn, others / drawn, multiplicity)
-    return multiplicity
+        low[:found] = -score[open_[:found]]
+        others = _hold_lowest(open_[:found], low[:found], best, 1.0, many)
+        low[:others] = luck[open_[:others]]
+        _hold_lowest(open_[:others], low[:others], drawn, others / drawn, many)
+    return many
 
 
 @compiled

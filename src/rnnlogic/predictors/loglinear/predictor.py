@@ -8,15 +8,13 @@ from typing import Any, ClassVar, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Arrays, Feature
+from rnnlogic.base.types import Arrays, Feature, Recent
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.features.aggregates import split_aggregates
 from rnnlogic.features.ground import Grounder
-from rnnlogic.features.table import Candidates, Scored, no_candidates
-from rnnlogic.features.transforms import transformed
+from rnnlogic.features.table import Candidates, Scored, no_candidates, transformed
 from rnnlogic.predictors.base import Contributions, Move, Predictor, Task, Weights, reaching
 from rnnlogic.predictors.loglinear.fit import learn_weights
 from rnnlogic.rules.ruleset import RuleSet

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rnnlogic.features.chains.kernels import ANSWER, LEFT_OUT, WRONG
+from rnnlogic.features.kernels import ANSWER, LEFT_OUT, WRONG
 from rnnlogic.features.table import NO_VALUES, Examples
 
 Floats = NDArray[np.float64]
@@ -103,25 +103,15 @@ def rule_margins(examples: Examples, q: int, num_rules: int) -> tuple[bool, Floa
     return bool(is_answer.any()), margin + table[is_answer].sum(axis=0)
 
 
-def select_rules(
-    examples: Examples,
-    weights: Floats,
-    log_prior: Floats,
-    number: int,
-    uniform: Floats,
-) -> Floats:
-    """How many queries select each rule in the E-step, by H(rule) = weight * margin + log prior."""
+def select_rules(examples: Examples, weights: Floats, log_prior: Floats, number: int) -> Floats:
+    """How many queries select each rule in the E-step: those with the highest weight * margin + log prior."""
     chosen = np.zeros(len(weights))
     for q in range(len(examples.query_ptr) - 1):
         is_reached, margin = rule_margins(examples, q, len(weights))
         if not is_reached:
             continue
         h = weights * margin + log_prior
-        if len(uniform) == 0:
-            chosen[np.argsort(-h, kind="stable")[:number]] += 1
-        else:
-            for draw in uniform[q * number : (q + 1) * number]:
-                chosen[_drawn(np.exp(h - h.max()), draw)] += 1
+        chosen[np.argsort(-h, kind="stable")[:number]] += 1
     return chosen
 
 
@@ -151,36 +141,23 @@ def _drawn(mass: Floats, draw: float) -> int:
     return min(int(place), len(mass) - 1)
 
 
-def sampled_candidates(
-    examples: Examples,
-    guess: Floats,
+def held_candidates(
+    query_ptr: NDArray[np.int64],
+    score: Floats,
+    is_open: NDArray[np.bool_],
     luck: Floats,
-    most: int,
-) -> NDArray[np.float32]:
-    """How many candidates each candidate [c] stands for when of each query only `most` are held; 0: not held.
-
-    Nothing is held of queries whose answer is no candidate, nor those that are left out. Held are the answer,
-    half of `most` with the highest scores by guessed weights, the first of equal ones, and of the others
-    those with the least luck [c], all different, which stand for all others.
-    """
-    label = examples.label
-    multiplicity = np.zeros(len(label), np.float32)
-
-    def score(c: int) -> float:
-        return float(sum(guess[k] * x for k, x in candidate_features(examples, c)))
-
-    for q in range(len(examples.query_ptr) - 1):
-        candidates = _candidates_of(examples, q)
-        answers = [c for c in candidates if label[c] == ANSWER]
-        if not answers:
-            continue
-        wrong = sorted((c for c in candidates if label[c] == WRONG), key=lambda c: (-score(c), c))
-        best = len(wrong) if len(wrong) < most else most // 2
-        multiplicity[answers + wrong[:best]] = 1.0
-        others = sorted(wrong[best:], key=lambda c: luck[c])
-        drawn = others[: most - 1 - best]
-        multiplicity[drawn] = len(others) / max(len(drawn), 1)
-    return multiplicity
+    best: int,
+    drawn: int,
+) -> Floats:
+    """How many candidates each one [c] stands for when few of each query are held; 0: none."""
+    many = np.zeros(len(score))
+    for first, last in pairwise(query_ptr.tolist()):
+        found = sorted((c for c in range(first, last) if is_open[c]), key=lambda c: (-score[c], c))
+        held = len(found) if len(found) <= best + drawn else best
+        others = sorted(found[held:], key=lambda c: luck[c])
+        many[found[:held]] = 1.0
+        many[others[:drawn]] = len(others) / drawn
+    return many
 
 
 def merged(

@@ -42,7 +42,9 @@ class LogLinearSettings(Settings):
         description="A rule with at least this lift never counts against an answer, and one with at most the "
         "inverse never counts for one; null: signs are free",
     )
-    initial: Literal["zero", "expectation", "random"] = Field("zero", description="psi before the first pass")
+    initial: Literal["zero", "expectation"] = Field(
+        "zero", description="psi before the first pass; expectation: the mean margin of the rule (paper)"
+    )
     other_answers: Literal["exclude", "negative"] = Field(
         "exclude",
         description="Other known answers of a training query: left out of the softmax, or counted as wrong",

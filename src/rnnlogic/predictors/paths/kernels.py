@@ -48,21 +48,11 @@ def _moduli(real: Any, imaginary: Any, to_real: Any, to_imaginary: Any) -> Any:
     return total
 
 
-@inlined
-def _squares(real: Any, imaginary: Any, to_real: Any, to_imaginary: Any) -> Any:
-    total = ZERO
-    for d in range(len(real)):
-        x, y = real[d] - to_real[d], imaginary[d] - to_imaginary[d]
-        total += x * x + y * y
-    return total
-
-
 @compiled
-def path_distances(vectors: Vectors, results: Results, euclidean: bool) -> NDArray[np.float32]:
+def path_distances(vectors: Vectors, results: Results) -> NDArray[np.float32]:
     """Distance [n] between the head, turned, and the candidate, for every turn that leads to a candidate.
 
-    Whatever queries of one head have in common is computed once. The distance is the sum of moduli, or the
-    Euclidean one.
+    Whatever queries of one head have in common is computed once. The distance is the sum of moduli.
     """
     entity, cosine, sine = vectors
     heads, order, query_ptr, candidate, candidate_ptr, turn = results
@@ -77,7 +67,7 @@ def path_distances(vectors: Vectors, results: Results, euclidean: bool) -> NDArr
         rows = _number_rows(same_head, query_ptr, candidate, row_of)
         table = np.full((rows, len(cosine)), -1, np.int32)  # which pair is (entity of row, turn)
         pairs = _number_pairs(same_head, query_ptr, candidate, candidate_ptr, turn, row_of, table)
-        apart = _pair_distances(entity, head, cosine, sine, euclidean, pairs[0], pairs[1])
+        apart = _pair_distances(entity, head, cosine, sine, pairs[0], pairs[1])
         for q in same_head:
             for c in range(query_ptr[q], query_ptr[q + 1]):
                 for i in range(candidate_ptr[c], candidate_ptr[c + 1]):
@@ -123,7 +113,7 @@ def _number_pairs(
 
 @inlined
 def _pair_distances(
-    entity: Any, head: int, cosine: Any, sine: Any, euclidean: bool, ends: Any, turns: Any
+    entity: Any, head: int, cosine: Any, sine: Any, ends: Any, turns: Any
 ) -> NDArray[np.float32]:
     """Distance of each (entity, turn), some dimensions at a time so that the turned heads stay in cache."""
     dim = cosine.shape[1]
@@ -141,8 +131,5 @@ def _pair_distances(
         for i in range(len(ends)):
             start, end = turned[turns[i]], entity[ends[i]]
             real, imaginary = start[:size], start[BLOCK : BLOCK + size]
-            if euclidean:
-                distance[i] += _squares(real, imaginary, end[low], end[high])
-            else:
-                distance[i] += _moduli(real, imaginary, end[low], end[high])
-    return np.sqrt(distance) if euclidean else distance
+            distance[i] += _moduli(real, imaginary, end[low], end[high])
+    return distance

@@ -1,34 +1,141 @@
-"""Weighted rules whose paths an embedding scores, and the embedding itself as one more voice."""
+"""Weighted rules whose paths an embedding scores, and the embedding itself as one more voice.
+
+phi(path) = sigmoid((delta - d(x_head o x_r1 o ... o x_rl, x_end)) / temperature): how well the embedding
+thinks that relations lead from one end to the other. It depends on the two ends and on the sum of the phases
+of the body: the same relations in another order turn a head alike.
+"""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rnnlogic.base.arrays import Declaration, Declared
 from rnnlogic.base.errors import RNNLogicError
-from rnnlogic.base.recent import Recent
-from rnnlogic.base.types import Arrays, Feature
+from rnnlogic.base.types import Arrays, Feature, Recent
 from rnnlogic.config import Config
 from rnnlogic.data.graph import Graph
+from rnnlogic.embeddings.rotate import RotatE
 from rnnlogic.evaluation.evaluate import Scorer
 from rnnlogic.features.ground import Grounder
 from rnnlogic.features.table import Candidates, sums_by_candidate
-from rnnlogic.predictors.base import Contributions, Move, Task, Weights, reaching
-from rnnlogic.predictors.eta import best_etas, combinations, reciprocal_ranks, spoken, voices
+from rnnlogic.predictors.base import (
+    AnswerScorer,
+    Contributions,
+    Move,
+    PiecePredictor,
+    RuleValues,
+    Task,
+    Weights,
+    reaching,
+)
+from rnnlogic.predictors.eta import chosen_etas, spoken, voices
 from rnnlogic.predictors.loglinear.fit import learn_weights
-from rnnlogic.predictors.paths.model import PathModel
-from rnnlogic.predictors.paths.values import PathValues, path_model
-from rnnlogic.predictors.pieces import PiecePredictor
-from rnnlogic.predictors.values import RuleValues
+from rnnlogic.predictors.paths.kernels import Results, Vectors, path_distances
+from rnnlogic.predictors.paths.settings import PathSettings
 from rnnlogic.rules.ruleset import RuleSet
 
 WEIGHTS = 0.8  # of a budget; the rest is for eta
+
+
+class Turns(NamedTuple):
+    """How the rules of one relation turn their heads."""
+
+    of_rule: NDArray[np.int32]  # [rules of the relation]
+    is_named: NDArray[np.bool_]  # [rules of the relation] features have no paths: their phi is 1
+    cosine: NDArray[np.float32]  # [k, D]
+    sine: NDArray[np.float32]  # [k, D]
+
+
+@dataclass(frozen=True, eq=False)
+class PathModel:
+    """An embedding, and how its distances become scores of paths."""
+
+    embedding: RotatE
+    delta: float
+    temperature: float = 1.0
+
+    def turns(self, rules: RuleSet, relation: int) -> Turns:
+        """The turns of all rules of a relation."""
+        net = _net_relations(rules, relation, self.embedding.num_relations)
+        different, of_rule = np.unique(net, axis=0, return_inverse=True)
+        phases = different.astype(np.float32) @ self.embedding.phase
+        is_named = rules.are_features[rules.by_head(relation)]
+        return Turns(of_rule.ravel().astype(np.int32), is_named, np.cos(phases), np.sin(phases))
+
+    def phi(self, turns: Turns, candidates: Candidates) -> NDArray[np.float32]:
+        """phi [n] of the paths of each rule to each candidate."""
+        vectors = Vectors(self.embedding.entity, turns.cosine, turns.sine)
+        results = Results(
+            candidates.heads,
+            np.argsort(candidates.heads, kind="stable"),
+            candidates.query_ptr,
+            candidates.entity,
+            candidates.candidate_ptr,
+            turns.of_rule[candidates.rule],
+        )
+        phi = path_distances(vectors, results)
+        phi -= np.float32(self.delta)
+        phi /= np.float32(self.temperature)
+        with np.errstate(over="ignore"):  # infinity becomes 0
+            np.exp(phi, out=phi)
+        phi += 1
+        np.reciprocal(phi, out=phi)
+        if turns.is_named.any():
+            phi[turns.is_named[candidates.rule]] = 1
+        return phi
+
+
+def _net_relations(rules: RuleSet, relation: int, num_relations: int) -> NDArray[np.int8]:
+    """For each rule [n, R], how often it follows each relation, steps against it subtracted."""
+    steps = rules.steps(rules.by_head(relation))
+    rule, place = np.nonzero(steps >= 0)
+    step = steps[rule, place].astype(np.int64)
+    net = np.zeros((len(steps), num_relations), np.int8)
+    np.add.at(net, (rule, step % num_relations), np.where(step < num_relations, 1, -1).astype(np.int8))
+    return net
+
+
+class PathValues(RuleValues):
+    """Values of rules whose paths an embedding scores."""
+
+    scores_paths = True
+
+    def __init__(self, rules: RuleSet, feature: Feature, paths: PathModel) -> None:
+        super().__init__(rules, feature)
+        self.paths = paths
+        self._turns: Recent[Turns] = Recent(8)  # relations whose turns are held in memory
+
+    def phi(self, candidates: Candidates) -> NDArray[np.float32]:
+        """phi [n] of the paths of each rule to each candidate."""
+        if not len(candidates.rule):
+            return np.empty(0, np.float32)
+        relation = candidates.relation
+        turns = self._turns.get(relation, lambda: self.paths.turns(self.rules, relation))
+        return self.paths.phi(turns, candidates)
+
+    def of(self, rules: RuleSet) -> PathValues:
+        """The same for other rules."""
+        return PathValues(rules, self.feature, self.paths)
+
+    def scorer(self, weights: NDArray[np.float64], threads: int | None) -> AnswerScorer:
+        """Weighted rules as something that answers, without a say of the embedding itself."""
+        from rnnlogic.predictors.paths.predictor import PathRuleScorer
+
+        return PathRuleScorer(self.rules, weights, self.feature, self.paths, 0.0, threads)
+
+
+def path_model(embedding: Scorer | None, settings: PathSettings) -> PathModel | None:
+    """How an embedding scores paths by these settings; None if none is a RotatE, as no other can."""
+    embedding = next((part for part in voices(embedding) if isinstance(part, RotatE)), None)
+    if embedding is None:
+        return None
+    delta = embedding.margin + settings.shift if settings.delta is None else settings.delta
+    return PathModel(embedding, delta, settings.temperature)
 
 
 @dataclass(eq=False)
@@ -142,13 +249,7 @@ def _values(rules: RuleSet, feature: Feature, paths: PathModel | None) -> RuleVa
 
 def _chosen_eta(alone: PathRuleScorer, task: Task) -> float | NDArray[np.float64]:
     """How much of the embedding's own score is added: as given, or the best on validation facts."""
-    settings, started = task.config.paths, time.perf_counter()
+    settings = task.config.paths
     if settings.eta is not None or not len(task.dataset.valid):
         return settings.eta or 0.0
-    assert alone.embedding is not None
-    tried = combinations(settings.etas, alone.embedding)
-    asking = alone, alone.embedding, task.dataset, tried, settings.eta_facts
-    sums, asked = reciprocal_ranks(*asking, task.budget)
-    mrr = sums.sum(axis=0) / max(1, asked.sum())
-    task.note("eta", started, tried=tried.tolist(), valid_mrr=mrr.tolist())
-    return best_etas(sums, asked, tried, settings.eta_prior if settings.per_relation_eta else np.inf)
+    return chosen_etas(alone, task, settings)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rnnlogic.predictors.paths.kernels import Results, Vectors
 
 
-def path_distances(vectors: Vectors, results: Results, euclidean: bool) -> NDArray[np.float32]:
+def path_distances(vectors: Vectors, results: Results) -> NDArray[np.float32]:
     """Distance [n] between the head, turned, and the candidate, for every turn that leads to a candidate."""
     entity, cosine, sine = vectors
     heads, order, query_ptr, candidate, candidate_ptr, turn = results
@@ -19,6 +19,5 @@ def path_distances(vectors: Vectors, results: Results, euclidean: bool) -> NDArr
         for c in range(query_ptr[q], query_ptr[q + 1]):
             for i in range(candidate_ptr[c], candidate_ptr[c + 1]):
                 turned = point[heads[q]] * (cosine[turn[i]] + 1j * sine[turn[i]])
-                moduli = np.abs(turned - point[candidate[c]])
-                distance[i] = np.sqrt((moduli**2).sum()) if euclidean else moduli.sum()
+                distance[i] = np.abs(turned - point[candidate[c]]).sum()
     return distance

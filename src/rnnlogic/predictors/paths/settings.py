@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from rnnlogic.base.settings import Settings
 
@@ -16,6 +16,14 @@ class PathSettings(Settings):
     former: ClassVar[Mapping[str, str]] = {"answer_weight": "eta", "answer_weights": "etas"}
     gone: ClassVar[Mapping[str, str]] = dict.fromkeys(("eta_facts",), "the same for every graph")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _distance_is_a_sum_of_moduli(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Earlier settings name the distance; scores by the other one are gone."""
+        if values.get("distance", "modulus") != "modulus":
+            raise ValueError("distance is the sum of moduli now: fit again without this setting")
+        return {key: value for key, value in values.items() if key != "distance"}
+
     delta: float | None = Field(
         None,
         description="phi = sigmoid((delta - distance) / temperature), as the paper states it; default: the "
@@ -23,10 +31,6 @@ class PathSettings(Settings):
     )
     shift: float = Field(0.0, description="delta minus the embedding's margin")
     temperature: float = Field(1.0, gt=0, description="Width of the sigmoid in units of distance (paper: 1)")
-    distance: Literal["modulus", "euclidean"] = Field(
-        "modulus",
-        description="Sum of moduli, as in RotatE's loss, or the Euclidean distance; the paper leaves it open",
-    )
     eta: float | None = Field(
         None,
         ge=0,

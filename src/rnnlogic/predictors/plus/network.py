@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +12,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.features.table import Candidates
+from rnnlogic.predictors.base import Predictor
 from rnnlogic.predictors.plus.kernels import pna_rules, pna_rules_gradient, sum_rules, sum_rules_gradient
-from rnnlogic.predictors.plus.parameters import READ, PlusParameters, scales
+from rnnlogic.predictors.plus.predictor import READ, PlusParameters, PlusScorer, scales
 from rnnlogic.predictors.plus.settings import PlusSettings
 from rnnlogic.rules.ruleset import RuleSet
 
@@ -99,7 +103,7 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         settings: PlusSettings,
         seed: int,
     ) -> None:
-        """`num_relations` counts inverses too. At first scores are 0, or the sum of psi if it is trained."""
+        """`num_relations` counts inverses too. At first scores are 0."""
         super().__init__()
         with torch.random.fork_rng(devices=[]):  # the state of others stays as it is
             torch.manual_seed(seed)
@@ -121,18 +125,13 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         self.by_relation = nn.Linear(dim, hidden)
         self.layer = nn.Parameter(torch.randn(scalers, features, hidden) / (scalers * features) ** 0.5)
         self.output = nn.Parameter(torch.zeros(hidden))
-        used = psi if settings.linear != "none" else np.zeros(len(rules))
-        self.psi = nn.ParameterDict({str(r): self._psi(used[ids]) for r, ids in self.ids.items()})
+        self.psi = (psi if settings.linear != "none" else np.zeros(len(rules))).astype(np.float32)
         if settings.rule_vectors == "lstm":
             self.encoder = BodyEncoder(num_relations, dim, bool(rules.are_features.any()))
             self.bodies = {r: padded_bodies(rules, ids, num_relations) for r, ids in self.ids.items()}
         else:
             vectors = {str(r): nn.Parameter(torch.randn(len(ids), dim)) for r, ids in self.ids.items()}
             self.vectors = nn.ParameterDict(vectors)
-
-    def _psi(self, values: NDArray[np.float64]) -> nn.Parameter:
-        tensor = torch.tensor(values, dtype=torch.float32)
-        return nn.Parameter(tensor, requires_grad=self.settings.linear == "trained")
 
     def rule_vectors(self, relation: int) -> Tensor:
         """Vectors [k, D] of the rules of a relation."""
@@ -153,20 +152,14 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
         hidden = torch.einsum("cs,csh->ch", scale.to(by_scale.dtype), by_scale)
         hidden = torch.relu(hidden + self.by_relation(self.relation.weight[relation]))
         scores: Tensor = hidden @ self.output
-        if self.settings.linear == "trained":
-            scores = scores + sum_of_rules(self.psi[str(relation)][:, None], candidates)[:, 0]
         return scores
 
     def parameters_of(self, relation: int) -> list[Tensor]:
         """The parameters that scores of this relation depend on and that are trained."""
         own = str(relation)
-        tables = [getattr(self, name, None) for name in ("psi", "vectors")]
-        rows = [table[own] for table in tables if table is not None and own in table]
-        return [p for p in [*self._shared(), *rows] if p.requires_grad]
-
-    def _shared(self) -> list[Tensor]:
-        tables = ("psi.", "vectors.")
-        return [p for name, p in self.named_parameters() if not name.startswith(tables)]
+        shared = [p for name, p in self.named_parameters() if not name.startswith("vectors.")]
+        is_known = self.settings.rule_vectors != "lstm" and own in self.vectors
+        return [*shared, self.vectors[own]] if is_known else shared
 
     def as_arrays(self, eta: NDArray[np.float64]) -> PlusParameters:
         """What was learned, free of torch; with eta [2R]."""
@@ -175,16 +168,15 @@ class PlusNetwork(nn.Module):  # type: ignore[misc]
 
     def _as_arrays(self, eta: NDArray[np.float64]) -> PlusParameters:
         size = len(self.rules)
-        vectors, psi = np.zeros((size, self.settings.dim), np.float32), np.zeros(size, np.float32)
+        vectors = np.zeros((size, self.settings.dim), np.float32)
         for relation, ids in self.ids.items():
             vectors[ids] = self.rule_vectors(relation).numpy()
-            psi[ids] = self.psi[str(relation)].numpy()
         is_lstm = self.settings.rule_vectors == "lstm"
         encoder = {k: v.numpy().copy() for k, v in self.encoder.state_dict().items()} if is_lstm else {}
         return PlusParameters(
             self.settings.aggregator,
             vectors,
-            psi,
+            self.psi,
             self.by_relation(self.relation.weight).numpy(),
             self.layer.numpy().copy(),
             self.output.numpy().copy(),
@@ -201,3 +193,44 @@ def padded_bodies(rules: RuleSet, ids: NDArray[np.int64], padding: int) -> Tenso
     for place, name in enumerate(READ):
         steps[rules.are_feature(name)[ids], :1] = padding + 1 + place
     return torch.from_numpy(steps)
+
+
+def with_unseen_rules(predictor: Predictor, rules: RuleSet) -> Predictor:
+    """The network with rules [n] that come after those it knows, and that it was not trained on."""
+    if not isinstance(predictor, PlusScorer) or not predictor.parameters.encoder:
+        raise RNNLogicError(
+            "only RNNLogic+ whose vectors come from an LSTM can use rules that it was not trained on, and "
+            "only on the graph that it learned from (--variant plus --set plus.rule_vectors=lstm); else fit "
+            "with them: --rules FILE --no-generate"
+        )
+    if not rules.are_chains.all():
+        raise RNNLogicError(
+            "only chain rules can be added: leave out rules with constants and other features"
+        )
+    known = predictor.parameters
+    parameters = replace(
+        known,
+        vectors=np.concatenate([known.vectors, encode_rules(known.encoder, rules)]),
+        psi=np.append(known.psi, np.zeros(len(rules), np.float32)),
+    )
+    both = predictor.rules | rules
+    return replace(
+        predictor,
+        rules=both,
+        weights=np.append(predictor.weights, np.zeros(len(rules))),
+        parameters=parameters,
+        rule_values=predictor.rule_values.of(both),
+    )
+
+
+def encode_rules(encoder: Mapping[str, NDArray[Any]], rules: RuleSet) -> NDArray[np.float32]:
+    """Vectors [n, D] of any rules, by the parameters of a trained `BodyEncoder`."""
+    num_relations, dim = encoder["head.weight"].shape
+    network = BodyEncoder(num_relations, dim, "named.weight" in encoder)
+    network.load_state_dict({name: torch.tensor(array) for name, array in encoder.items()})
+    vectors = np.zeros((len(rules), dim), np.float32)
+    with torch.no_grad():
+        for relation in map(int, rules.head_relations()):
+            ids = rules.by_head(relation)
+            vectors[ids] = network(relation, padded_bodies(rules, ids, num_relations)).numpy()
+    return vectors

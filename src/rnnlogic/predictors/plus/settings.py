@@ -19,12 +19,11 @@ class PlusSettings(Settings):
 
     former: ClassVar[Mapping[str, str]] = {"rules": "keep", "answer_weights": "etas"}
     gone: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        (
-            "eta_facts",
-            "batches_per_step",
-        ),
-        "the same for every graph",
-    )
+        ("eta_facts", "batches_per_step"), "the same for every graph"
+    ) | {
+        "loss": "other known answers of a query are left out",
+        "unreached": "entities that no rule reaches take part where there is an embedding",
+    }
 
     keep: int | None = Field(
         None, ge=1, description="Rules per relation: those of largest |psi|; all if not given"
@@ -35,20 +34,10 @@ class PlusSettings(Settings):
     )
     dim: int = Field(32, ge=1, description="Size of the vectors of rules and relations (paper: 32)")
     hidden: int = Field(64, ge=1, description="Hidden units of the network")
-    linear: Literal["none", "fixed", "trained"] = Field(
-        "fixed", description="psi in the score: left out (paper), as RNNLogic learned it, or trained further"
+    linear: Literal["none", "fixed"] = Field(
+        "fixed", description="psi in the score: left out (paper), or as RNNLogic learned it"
     )
     path_scores: bool = Field(True, description="With an embedding: multiply psi with the path scores phi")
-    loss: Literal["softmax", "multi"] = Field(
-        "softmax",
-        description="Other known answers of a query are left out, or share the target with its answer, as in "
-        "the authors' code",
-    )
-    unreached: bool | None = Field(
-        None,
-        description="Entities that no rule reaches take part in the softmax, as one candidate; default: with "
-        "an embedding, which scores them",
-    )
     queries_per_relation: int = Field(1000, ge=1, description="Training queries per relation, at most")
     strongest: int = Field(64, ge=0, description="Wrong candidates per query with the highest sums of psi")
     random: int = Field(32, ge=0, description="Other wrong candidates per query, drawn at random")

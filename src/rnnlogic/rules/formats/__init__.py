@@ -9,9 +9,14 @@ from typing import Literal, NamedTuple
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.formats.anyburl import holds_anyburl, read_anyburl_rules, write_anyburl_rules
 from rnnlogic.rules.formats.ids import holds_ids, read_id_rules, write_id_rules
-from rnnlogic.rules.formats.jsonl import holds_json, read_jsonl_rules, write_jsonl_rules
 from rnnlogic.rules.formats.lines import ImportReport, TableImport, read_lines
-from rnnlogic.rules.formats.text import read_text_rules, write_text_rules
+from rnnlogic.rules.formats.text import (
+    holds_json,
+    read_jsonl_rules,
+    read_text_rules,
+    write_jsonl_rules,
+    write_text_rules,
+)
 from rnnlogic.rules.rule import Rule
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable

@@ -30,7 +30,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule, format_rule, mirrored
+from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, Rule, directed, format_rule, mirrored
 from rnnlogic.rules.table import RuleTable
 
 VARIABLES = "XABCDEFGHIJKLMNOPQRSTUVW"  # along the chain, in the order PyClause expects; Y comes last
@@ -116,7 +116,16 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
             f"{format_rule(rule, vocab)}: AnyBURL rules have bodies of 1 to {len(VARIABLES)} atoms "
             "and no conditions on numbers"
         )
-    text = _constants_text(rule, vocab) if isinstance(rule, Constant) else _chain_text(rule, vocab)
+    if isinstance(rule, Constant):
+        constant = vocab.entities[rule.constant]
+        other = "A" if rule.other == NONE else vocab.entities[rule.other]
+        check_names([constant, other], "AnyBURL")
+        ends, inner = ((constant, "Y"), (other, "Y")) if rule.at_head else (("X", constant), ("X", other))
+        body = [_atom_text(rule.step, *inner, vocab)]
+    else:
+        ends, places = ("X", "Y"), pairwise([*VARIABLES[: len(rule.body)], "Y"])
+        body = [_atom_text(step, *both, vocab) for step, both in zip(rule.body, places, strict=True)]
+    text = f"{_atom_text(rule.head, *ends, vocab)} <= {', '.join(body)}"
     if not _is_read_back(text, rule, vocab):
         raise RuleError(
             f"{format_rule(rule, vocab)}: the AnyBURL line would be ambiguous because of these names; "
@@ -125,23 +134,8 @@ def anyburl_rule(rule: Rule, vocab: Vocab) -> str:
     return text
 
 
-def _chain_text(rule: Chain, vocab: Vocab) -> str:
-    chain = [*VARIABLES[: len(rule.body)], "Y"]
-    body = [_atom_text(step, *ends, vocab) for step, ends in zip(rule.body, pairwise(chain), strict=True)]
-    return f"{_atom_text(rule.head, 'X', 'Y', vocab)} <= {', '.join(body)}"
-
-
-def _constants_text(rule: Constant, vocab: Vocab) -> str:
-    constant = vocab.entities[rule.constant]
-    other = "A" if rule.other == NONE else vocab.entities[rule.other]
-    check_names([constant, other], "AnyBURL")
-    ends, inner = ((constant, "Y"), (other, "Y")) if rule.at_head else (("X", constant), ("X", other))
-    return f"{_atom_text(rule.head, *ends, vocab)} <= {_atom_text(rule.step, *inner, vocab)}"
-
-
 def _atom_text(relation: int, left: str, right: str, vocab: Vocab) -> str:
-    if relation >= vocab.num_relations:
-        relation, left, right = vocab.inverse(relation), right, left
+    relation, left, right = directed(relation, left, right, vocab.num_relations)
     name = vocab.relations[relation]
     check_names([name], "AnyBURL")
     return f"{name}({left},{right})"
@@ -165,12 +159,9 @@ def _columns(line: str, place: str) -> tuple[dict[str, Any], str]:
     if len(parts) != len(FIGURES) + 1:
         expected = "<TAB>".join([*FIGURES, "rule"])
         raise RuleError(f"{place}: expected {expected}, found {len(parts)} column(s)")
-    predictions, support, confidence, text = parts
-    return {
-        "predictions": _number(int, predictions, "predictions", place),
-        "support": _number(int, support, "support", place),
-        "confidence": _number(float, confidence, "confidence", place),
-    }, text
+    *figures, text = parts
+    kinds = zip((int, int, float), figures, FIGURES, strict=True)
+    return {name: _number(kind, shown, name, place) for kind, shown, name in kinds}, text
 
 
 def _number(kind: type[Any], text: str, name: str, place: str) -> Any:

@@ -17,7 +17,7 @@ from rnnlogic.rules.formats.lines import (
     read_lines,
     write_text,
 )
-from rnnlogic.rules.rule import Chain, relations_of
+from rnnlogic.rules.rule import Chain, is_trivial, relations_of
 from rnnlogic.rules.ruleset import RuleSet
 from rnnlogic.rules.table import RuleTable
 
@@ -36,13 +36,13 @@ def read_id_rules(path: Path, vocab: Vocab) -> TableImport:
         head, *body = _translate(line.split(), relation_of_id, place)
         rules.append(Chain(head, tuple(body)))
     distinct = dict.fromkeys(rules)
-    kept = RuleSet.from_rules(rule for rule in distinct if rule.body and not rule.is_trivial)
+    kept = RuleSet.from_rules(rule for rule in distinct if rule.body and not is_trivial(rule))
     report = ImportReport(
         read=len(rules),
         kept=len(kept),
         duplicates=len(rules) - len(distinct),
         empty=sum(not rule.body for rule in rules),
-        trivial=sum(rule.is_trivial for rule in rules),
+        trivial=sum(map(is_trivial, rules)),
     )
     return TableImport(RuleTable(kept), report)
 

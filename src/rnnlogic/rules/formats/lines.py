@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from rnnlogic.base.atomic import write_atomically
 from rnnlogic.base.errors import RuleError
+from rnnlogic.base.files import write_atomically
 from rnnlogic.rules.table import RuleTable
 
 FIGURES = ("predictions", "support", "confidence")  # statistics that text and AnyBURL files hold

@@ -8,8 +8,8 @@ from rnnlogic.base.types import PathKind
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.cypher import cypher, cypher_facts
 from rnnlogic.rules.programs.logic import datalog, datalog_facts, prolog, prolog_facts
-from rnnlogic.rules.programs.shacl import shacl
 from rnnlogic.rules.programs.sparql import (
+    shacl,
     sparql_construct,
     sparql_facts,
     sparql_insert,

@@ -14,9 +14,19 @@ import numpy as np
 from rnnlogic.base.errors import RuleError
 from rnnlogic.base.types import PathKind
 from rnnlogic.data.attributes import Attribute, Values
+from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.conditions import Condition, Interval
-from rnnlogic.rules.rule import NONE, Chain, Constant, Feature, chain_variables, format_rule, rule_label
+from rnnlogic.rules.rule import (
+    NONE,
+    Chain,
+    Constant,
+    Feature,
+    chain_variables,
+    directed,
+    format_rule,
+    rule_label,
+)
 from rnnlogic.rules.table import WEIGHT, RuleTable
 
 
@@ -70,6 +80,11 @@ class Clause(NamedTuple):
         """The variable of each place."""
         return [*chain_variables(self.length), "Z"] if self.has_constants else chain_variables(self.length)
 
+    def terms(self, name: Callable[[str], str], variable: str = "{}") -> list[str]:
+        """What stands for each place: a variable, or the entity that is bound to it."""
+        shown = enumerate(self.variables)
+        return [name(self.bound[i]) if i in self.bound else variable.format(one) for i, one in shown]
+
     @property
     def free(self) -> int:
         """The place of X or Y that is a variable, in a rule with constants."""
@@ -90,22 +105,25 @@ class Clause(NamedTuple):
 
 def clauses(table: RuleTable, vocab: Vocab, path_kind: PathKind) -> Iterator[Clause]:
     """The rules as atoms, with inverse steps turned around."""
+    is_simple = path_kind == "simple"
     for number, (rule, weight) in enumerate(zip(table.rules, table.column(WEIGHT), strict=True), start=1):
         text = format_rule(rule, vocab)
         if isinstance(rule, Feature) or (isinstance(rule, Chain) and not rule.body):
             raise RuleError(f"{text}: a rule without a body cannot be written as a program; leave it out")
-        label = rule_label(rule, vocab)
-        if isinstance(rule, Condition):
-            named = {} if rule.compares else {0 if rule.at_head else 1: vocab.entities[rule.constant]}
-            unequal = [(0, 1)] if rule.compares else []
-            head = _atom(rule.head, 0, 1, vocab)
-            yield Clause(number, head, [], weight, text, label, named, unequal, _test(rule, vocab))
-            continue
-        bodies, bound = _body(rule, vocab)
-        is_simple = path_kind == "simple" and isinstance(rule, Chain)
-        unequal = _unequal(len(bodies)) if is_simple else []
-        head = _atom(rule.head, 0, len(bodies), vocab)
-        yield Clause(number, head, bodies, weight, text, label, bound, unequal)
+        body, bound = _body(rule, vocab)
+        differ = rule.compares if isinstance(rule, Condition) else isinstance(rule, Chain) and is_simple
+        length = max(len(body), 1)
+        yield Clause(
+            number,
+            _atom(rule.head, 0, length, vocab),
+            body,
+            weight,
+            text,
+            rule_label(rule, vocab),
+            bound,
+            _unequal(length) if differ else [],
+            _test(rule, vocab) if isinstance(rule, Condition) else None,
+        )
 
 
 def weighted(table: RuleTable, relation: int, vocab: Vocab, path_kind: PathKind) -> list[Clause]:
@@ -131,14 +149,16 @@ def without_nul(name: str, language: str) -> str:
     return name
 
 
-def _body(rule: Chain | Constant, vocab: Vocab) -> tuple[list[Atom], dict[int, str]]:
+def _body(rule: Chain | Constant | Condition, vocab: Vocab) -> tuple[list[Atom], dict[int, str]]:
     """The atoms of a body, and the entities at places."""
     if isinstance(rule, Chain):
         return [_atom(relation, i, i + 1, vocab) for i, relation in enumerate(rule.body)], {}
-    ends = (2, 1) if rule.at_head else (0, 2)
-    bound = {0 if rule.at_head else 1: vocab.entities[rule.constant]}
+    named = 0 if rule.at_head else 1
+    if isinstance(rule, Condition):
+        return [], {} if rule.compares else {named: vocab.entities[rule.constant]}
+    bound = {named: vocab.entities[rule.constant]}
     bound |= {} if rule.other == NONE else {2: vocab.entities[rule.other]}
-    return [_atom(rule.step, *ends, vocab)], bound
+    return [_atom(rule.step, *((2, 1) if rule.at_head else (0, 2)), vocab)], bound
 
 
 def _test(rule: Condition, vocab: Vocab) -> Test:
@@ -146,11 +166,18 @@ def _test(rule: Condition, vocab: Vocab) -> Test:
     return Test(of_x, of_y, rule.interval, rule.sign)
 
 
-def values_in(values: Values | None, vocab: Vocab) -> Iterator[tuple[int, Attribute, float]]:
-    """The values of entities, for programs: entity, attribute, number."""
+def facts_in(triples: Triples, vocab: Vocab, name: Callable[[str], str]) -> Iterator[tuple[str, str, str]]:
+    """Facts with names as a language writes them; each name is written once."""
+    entities, relations = [*map(name, vocab.entities)], [*map(name, vocab.relations)]
+    for head, relation, tail in triples.tolist():
+        yield entities[head], relations[relation], entities[tail]
+
+
+def values_in(values: Values | None, vocab: Vocab) -> Iterator[tuple[str, Attribute, float]]:
+    """The values of entities, for programs: the name of an entity, attribute, number."""
     for attribute, own in zip(vocab.attributes, () if values is None else values, strict=False):
         for entity in np.flatnonzero(~np.isnan(own)).tolist():
-            yield entity, attribute, float(own[entity])
+            yield vocab.entities[entity], attribute, float(own[entity])
 
 
 def _unequal(length: int) -> list[tuple[int, int]]:
@@ -160,6 +187,5 @@ def _unequal(length: int) -> list[tuple[int, int]]:
 
 
 def _atom(relation: int, left: int, right: int, vocab: Vocab) -> Atom:
-    if relation >= vocab.num_relations:
-        relation, left, right = vocab.inverse(relation), right, left
+    relation, left, right = directed(relation, left, right, vocab.num_relations)
     return Atom(vocab.relations[relation], left, right)

@@ -8,7 +8,6 @@ Every step has its own MATCH: a single MATCH never uses a relationship twice and
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from itertools import groupby
 
 from rnnlogic.base.errors import RuleError
@@ -17,7 +16,6 @@ from rnnlogic.data.attributes import Values
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.vocab import Vocab
 from rnnlogic.rules.programs.chain import Clause, Test, clauses, double, values_in, without_nul
-from rnnlogic.rules.rule import chain_variables
 from rnnlogic.rules.table import RuleTable
 
 
@@ -33,8 +31,7 @@ def cypher_facts(triples: Triples, vocab: Vocab, values: Values | None = None) -
     told = groupby(values_in(values, vocab), key=lambda value: value[1].name)
     for name, rows_of in told:
         numbers = ", ".join(
-            f"{{name: {cypher_string(vocab.entities[entity])}, value: {double(number)}}}"
-            for entity, _, number in rows_of
+            f"{{name: {cypher_string(entity)}, value: {double(number)}}}" for entity, _, number in rows_of
         )
         statements.append(
             f"UNWIND [{numbers}] AS told MATCH (e:Entity) WHERE e.name = told.name "
@@ -66,35 +63,27 @@ def cypher_name(name: str) -> str:
     return "`" + without_nul(name, "Cypher").replace("`", "``") + "`"
 
 
-def _ends(clause: Clause, variables: Mapping[int, str]) -> list[str]:
-    """Head and tail of what a clause concludes: the name that it gives, or that of a variable."""
-    return [
+def _answers(clause: Clause) -> str:
+    variables = [name.lower() for name in clause.variables]
+    if clause.test is not None:
+        matched = _tested(clause, clause.test, variables)
+    else:
+        matched = (_constants if clause.has_constants else _walk)(clause, variables)
+    walks = "count(*)" if clause.test is None else "1"
+    head, tail = (
         cypher_string(clause.bound[place]) if place in clause.bound else f"{variables[place]}.name"
         for place in (clause.head.left, clause.head.right)
-    ]
-
-
-def _tested(clause: Clause, test: Test) -> str:
-    """A condition, which each pair fulfils once."""
-    names = {0: "x", 1: "y"}
-    terms = {place: f"{names[place]}.{cypher_name(one.name)}" for place, one in test.values}
-    nodes = ", ".join(f"({names[place]}:Entity)" for place in terms)
-    checks = test.checks(terms, double) + ["x.name <> y.name" for _ in clause.unequal]
-    ends = _ends(clause, names)
-    return (
-        f"// {clause.note}\nMATCH {nodes} WHERE {' AND '.join(checks)}\n"
-        f"RETURN {clause.number} AS rule, {ends[0]} AS head, "
-        f"{cypher_string(clause.head.relation)} AS relation, {ends[1]} AS tail, 1 AS walks\n"
     )
+    returned = (
+        f"RETURN {clause.number} AS rule, {head} AS head, "
+        f"{cypher_string(clause.head.relation)} AS relation, {tail} AS tail, {walks} AS walks"
+    )
+    return "\n".join([f"// {clause.note}", *matched, returned]) + "\n"
 
 
-def _answers(clause: Clause) -> str:
-    if clause.test is not None:
-        return _tested(clause, clause.test)
-    if clause.has_constants:
-        return _constants(clause)
-    variables = [name.lower() for name in chain_variables(clause.length)]
-    lines = [f"// {clause.note}"]
+def _walk(clause: Clause, variables: list[str]) -> list[str]:
+    """A chain, step by step."""
+    lines = []
     for i, atom in enumerate(clause.body):
         here = f"({variables[i]}:Entity)" if i == 0 else f"({variables[i]})"
         step = f"[:{cypher_name(atom.relation)}]"
@@ -104,24 +93,24 @@ def _answers(clause: Clause) -> str:
         )
         where = f" WHERE {differ}" if differ else ""
         lines.append(f"MATCH {here}{arrow}({variables[i + 1]}:Entity){where}")
-    head, tail = variables[clause.head.left], variables[clause.head.right]
-    lines.append(
-        f"RETURN {clause.number} AS rule, {head}.name AS head, "
-        f"{cypher_string(clause.head.relation)} AS relation, {tail}.name AS tail, count(*) AS walks"
-    )
-    return "\n".join(lines) + "\n"
+    return lines
 
 
-def _constants(clause: Clause) -> str:
+def _tested(clause: Clause, test: Test, variables: list[str]) -> list[str]:
+    """A condition, which each pair fulfils once."""
+    terms = {place: f"{variables[place]}.{cypher_name(one.name)}" for place, one in test.values}
+    nodes = ", ".join(f"({variables[place]}:Entity)" for place in terms)
+    checks = test.checks(terms, double)
+    checks += [f"{variables[a]}.name <> {variables[b]}.name" for a, b in clause.unequal]
+    return [f"MATCH {nodes} WHERE {' AND '.join(checks)}"]
+
+
+def _constants(clause: Clause, variables: list[str]) -> list[str]:
     """A rule that names entities; whoever has such facts is found once."""
-    variables, (atom,) = [name.lower() for name in clause.variables], clause.body
+    (atom,) = clause.body
     ends = [f"({variables[place]}:Entity)" for place in atom[1:]]
     is_named = f" WHERE z.name = {cypher_string(clause.bound[2])}" if 2 in clause.bound else ""
-    names = _ends(clause, dict(enumerate(variables)))
-    return (
-        f"// {clause.note}\n"
-        f"MATCH {ends[0]}-[:{cypher_name(atom.relation)}]->{ends[1]}{is_named}\n"
-        f"WITH DISTINCT {variables[clause.free]}\n"
-        f"RETURN {clause.number} AS rule, {names[0]} AS head, "
-        f"{cypher_string(clause.head.relation)} AS relation, {names[1]} AS tail, count(*) AS walks\n"
-    )
+    return [
+        f"MATCH {ends[0]}-[:{cypher_name(atom.relation)}]->{ends[1]}{is_named}",
+        f"WITH DISTINCT {variables[clause.free]}",
+    ]

@@ -1,4 +1,7 @@
-"""Rules as SPARQL 1.1. Names that are IRIs stay; others are percent-encoded after `urn:rnnlogic:`."""
+"""Rules as SPARQL 1.1, and as SHACL 1.2 Rules (Shape Rules Language), which have the same patterns.
+
+Names that are IRIs stay; others are percent-encoded after `urn:rnnlogic:`.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,15 @@ from rnnlogic.data.attributes import Kind, Values, value_text
 from rnnlogic.data.graph import Triples
 from rnnlogic.data.rdf import XSD
 from rnnlogic.data.vocab import Vocab
-from rnnlogic.rules.programs.chain import Clause, Test, clauses, double, values_in, weighted
+from rnnlogic.rules.programs.chain import Atom, Clause, Test, clauses, double, facts_in, values_in, weighted
 from rnnlogic.rules.table import RuleTable
 
 BASE = "urn:rnnlogic:"
+DRAFT = "https://www.w3.org/TR/2026/WD-shacl12-rules-20260711/"
+_NOTE = (
+    f"# SHACL 1.2 Rules (Shape Rules Language) after the W3C Working Draft {DRAFT}\n"
+    "# An engine applies rules to what they infer, to the end; sparql-insert applies them once.\n"
+)
 _IRI = re.compile(r'(?:https?://|urn:)[^\x00-\x20\x7f-\x9f\ud800-\udfff<>"{}|\\^`]+')
 _LOG_2 = "0.6931471805599453e0"
 _HALVINGS = (32, 16, 8, 4, 2, 1)
@@ -62,17 +70,18 @@ def sparql_ranking(
     )
 
 
+def shacl(table: RuleTable, vocab: Vocab, path_kind: PathKind = "simple") -> str:
+    """A rule set: each rule infers its facts."""
+    return _NOTE + "".join(map(_shacl_rule, clauses(table, vocab, path_kind)))
+
+
 def sparql_facts(triples: Triples, vocab: Vocab, values: Values | None = None) -> str:
     """Facts as N-Triples, attributes as literals."""
-    entities, relations = [*map(iri, vocab.entities)], [*map(iri, vocab.relations)]
     told = "".join(
-        f"{entities[entity]} {iri(attribute.name)} {literal(number, attribute.kind)} .\n"
+        f"{iri(entity)} {iri(attribute.name)} {literal(number, attribute.kind)} .\n"
         for entity, attribute, number in values_in(values, vocab)
     )
-    return told + "".join(
-        f"{entities[head]} {relations[relation]} {entities[tail]} .\n"
-        for head, relation, tail in triples.tolist()
-    )
+    return told + "".join(f"{' '.join(fact)} .\n" for fact in facts_in(triples, vocab, iri))
 
 
 def iri(name: str) -> str:
@@ -86,6 +95,26 @@ def literal(number: float, kind: Kind) -> str:
     """A value with its datatype."""
     text = repr(number) if kind == "number" else value_text(number, kind)
     return f'"{text}"^^<{XSD}{ {"number": "double", "date": "date", "time": "dateTime"}[kind] }>'
+
+
+def _shacl_rule(clause: Clause) -> str:
+    if clause.test is not None:
+        raise RuleError(
+            f"{clause.text}: conditions are not written as SHACL rules; leave it out, or use sparql"
+        )
+    terms = clause.terms(iri, "?{}")
+    head = _triple(clause.head, terms)
+    return f"# {clause.note}\nRULE {{ {head} }} WHERE {{ {_pattern(clause, terms)} }}\n"
+
+
+def _pattern(clause: Clause, terms: list[str]) -> str:
+    """The atoms of a body, by what stands for places, and which of these differ."""
+    steps = [_triple(atom, terms) for atom in clause.body]
+    return " ".join([*steps, *(f"FILTER({terms[i]} != {terms[j]})" for i, j in clause.unequal)])
+
+
+def _triple(atom: Atom, terms: list[str]) -> str:
+    return f"{terms[atom.left]} {iri(atom.relation)} {terms[atom.right]} ."
 
 
 def _tested(clause: Clause, test: Test, first: str, last: str) -> str:
@@ -137,9 +166,7 @@ def _body(clause: Clause, first: str, last: str) -> str:
     if clause.has_constants:
         return _constants(clause, first, last)
     places = [first, *(f"?z{i}" for i in range(1, clause.length)), last]
-    steps = [f"{places[atom.left]} {iri(atom.relation)} {places[atom.right]} ." for atom in clause.body]
-    differ = [f"FILTER({places[i]} != {places[j]})" for i, j in clause.unequal]
-    return " ".join([*steps, *differ])
+    return _pattern(clause, places)
 
 
 def _constants(clause: Clause, first: str, last: str) -> str:

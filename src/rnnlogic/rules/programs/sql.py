@@ -15,6 +15,7 @@ from rnnlogic.rules.programs.chain import (
     Test,
     clauses,
     double,
+    facts_in,
     values_in,
     weighted,
     without_nul,
@@ -53,14 +54,10 @@ def sql_ranking(
 
 def sql_facts(triples: Triples, vocab: Vocab, values: Values | None = None) -> str:
     """The table with its facts, and that of attributes if there are any."""
-    entities, relations = [*map(sql_string, vocab.entities)], [*map(sql_string, vocab.relations)]
-    rows = ",\n".join(
-        f"({entities[head]}, {relations[relation]}, {entities[tail]})"
-        for head, relation, tail in triples.tolist()
-    )
+    rows = ",\n".join(f"({', '.join(fact)})" for fact in facts_in(triples, vocab, sql_string))
     text = _TABLE + (f"INSERT INTO facts VALUES\n{rows};\n" if rows else "")
     told = ",\n".join(
-        f"({entities[entity]}, {sql_string(attribute.name)}, {double(number)})"
+        f"({sql_string(entity)}, {sql_string(attribute.name)}, {double(number)})"
         for entity, attribute, number in values_in(values, vocab)
     )
     return text + (f"{_VALUES}INSERT INTO attributes VALUES\n{told};\n" if told else "")

@@ -1,1 +1,0 @@
-"""Operations on answers and on tables of features: compiled kernels beside plain twins."""

@@ -1,1 +1,0 @@
-"""Weights that imitate a teacher: compiled loss, derivatives and minimisation."""
