@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,14 +18,11 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.renamed import renamed
-from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import Calibration, pack_calibration, unpack_calibration
-from rnnlogic.calibrate.kept import Levels, calibration_of
+from rnnlogic.base.types import Progress, Tick, silent
+from rnnlogic.calibrate.calibration import pack_calibration
+from rnnlogic.calibrate.kept import calibration_of
 from rnnlogic.complete.possible import PossibleFacts
-from rnnlogic.config import Arguments, Config, Variant, changed
-from rnnlogic.constraints.constraints import Constraints
-from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
-from rnnlogic.data.labels import Labels, Templates, relabelled, templated
+from rnnlogic.data.dataset import Evidence, load_dataset
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
@@ -34,65 +30,34 @@ from rnnlogic.explain.answers import Answer, Known, Wanted, best_answers
 from rnnlogic.explain.asking import Question
 from rnnlogic.explain.explain import DETAILED, Basis, compare_on, explain_on
 from rnnlogic.explain.explanation import Comparison, Explanation
+from rnnlogic.explain.fitted import FittedModel, fitted
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
 from rnnlogic.explain.question import Question as AskedIds
-from rnnlogic.explain.records import HeldOut, Records
 from rnnlogic.fit.given import edits_of, generating
-from rnnlogic.fit.result import Learned
-from rnnlogic.fit.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
-from rnnlogic.predictors.base import Predictor
 from rnnlogic.render.tables import Listed, Stream
 from rnnlogic.review.decision import Decision, Verdict, checked
-from rnnlogic.review.judged import Reviewer, lacking, removed, straight_names
-from rnnlogic.review.log import DecisionLog, Decisions
-from rnnlogic.runs.constraints import FoundConstraints, StatedSource, stated_texts
+from rnnlogic.review.judged import Reviewer, straight_names
+from rnnlogic.review.log import DecisionLog
+from rnnlogic.runs.constraints import stated_texts
 from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
 from rnnlogic.runs.fitted import keep_first_model, load_fitted
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
+from rnnlogic.runs.given import RuleSource, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
-    from rnnlogic.calibrate.level import Level
     from rnnlogic.complete.complete import NewFact
     from rnnlogic.complete.falls import Fallen
-    from rnnlogic.data.graph import Graph
-    from rnnlogic.data.vocab import Vocab
     from rnnlogic.fit.result import Store
 
-Part = TypeVar("Part")
 EMBEDDING, CALIBRATE, FINISH = 0.4, 0.4, 0.6  # shares of the time that is left, under a budget
 
 
-class RNNLogic(Arguments):
+class RNNLogic(FittedModel):
     """Learns rules and their weights; then predicts, explains, evaluates.
 
     Without settings it uses the default of the variant: `rnnlogic`, `rnnlogic-emb`, `plus` or `plus-emb`
     (docs/learning.md). Keywords change single settings (docs/python.md).
     """
-
-    def __init__(
-        self,
-        config: Config | Mapping[str, Any] | None = None,
-        variant: Variant | None = None,
-        **settings: Any,
-    ) -> None:
-        self._dataset: Dataset | None = None
-        self._learned: Learned | None = None
-        self._levels: Levels | None = None
-        self._records: Records | None = None
-        self._folder: Path | None = None  # of the run that it was loaded from
-        self._reviewer = Reviewer()
-        self._constraints = FoundConstraints()
-        self.preliminary: str | None = None  # the stage that the model is from, if its fit is not finished
-        self.left_out: Mapping[str, str] = {}  # what stages of the fit left out for want of time
-        super().__init__(config, variant, **settings)
-        self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
-
-    def __repr__(self) -> str:
-        if self._dataset is None or self._learned is None:
-            return "RNNLogic(not fitted)"
-        kind = "preliminary, " if self.preliminary else ""
-        return f"RNNLogic({kind}{len(self._learned.rules):,} rules for {self._dataset.name})"
 
     def fit(
         self,
@@ -149,7 +114,7 @@ class RNNLogic(Arguments):
             self._take(data, config, learn(data, config, store, shown, deadline, embedding, given))
             if folder is not None:
                 args = self.dataset, self.scorer, shown, config.seed, budget.share(CALIBRATE)
-                _fitted(self._levels).calibration = calibration_of(folder, *args) if calibrate else None
+                fitted(self._levels).calibration = calibration_of(folder, *args) if calibrate else None
                 with budget.share(FINISH).enforced():
                     folder.finish(self.learned)
             self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
@@ -261,14 +226,6 @@ class RNNLogic(Arguments):
             return explain_on(basis, asked, paths, detailed)
         return compare_on(basis, asked, vocab.entity_id(question.instead), paths, detailed)
 
-    @property
-    def records(self) -> Records:
-        """How often each rule is right on the training facts; counted for a rule when first needed."""
-        if self._records is None or self._records.rules is not self.learned.rules:
-            held_out = HeldOut.of(self.dataset)
-            self._records = Records(self.dataset.graph("train"), self.learned.rules, held_out=held_out)
-        return self._records.doubting(self.decisions, self.dataset.vocab)
-
     @renamed(top="most")
     def rules(
         self,
@@ -360,33 +317,6 @@ class RNNLogic(Arguments):
         kept = (fact for fact in found if (fact.head, fact.relation, fact.tail) not in rejected)
         return Stream(islice(kept, question.most), None if possible is None else possible.left_out)
 
-    def constraints(self, evidence: Evidence = "train", types: str | None = None) -> Constraints:
-        """What cannot be true beside the known facts: found in those of the dataset, or stated.
-
-        `types` is the relation that says what kind of thing an entity is, or "off"; usual ones are found.
-        """
-        return self._constraints.on(self.dataset, evidence, self.graph(evidence), types)
-
-    def with_constraints(self, source: StatedSource) -> RNNLogic:
-        """The same model with other stated constraints: a file, or lines such as "functional: section"."""
-        other = copy(self)
-        texts = stated_texts(source, self.dataset.vocab)
-        other._config = changed(self.config, {"constraints": {"stated": texts}})
-        other._constraints = FoundConstraints(texts)
-        return other
-
-    def _limits(self, how: Question, graph: Graph | None = None) -> Constraints | None:
-        """The constraints that answers must keep; None if all are allowed."""
-        if how.allow_violations or not self.config.constraints.enabled:
-            return None
-        known = self.graph(how.facts) if graph is None else graph
-        return self._constraints.on(self.dataset, how.facts, known, how.types)
-
-    @property
-    def decisions(self) -> Decisions:
-        """What people decided about facts, as the file beside the run has it now."""
-        return self._reviewer.log.read()
-
     def review(
         self,
         head: str,
@@ -424,76 +354,6 @@ class RNNLogic(Arguments):
             self._reviewer.log.undo(last.fact, by)
         return last
 
-    def graph(self, evidence: Evidence = "train") -> Graph:
-        """The known facts: those of the evidence and the accepted ones, without the rejected ones."""
-        return self._reviewer.graph(self.dataset, evidence)
-
-    def calibration(self, progress: Progress | None = None) -> Calibration:
-        """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
-        return _fitted(self._levels).every(progress or silent)
-
-    def level(
-        self,
-        evidence: Evidence = "train",
-        progress: Progress | None = None,
-        budget: Budget = UNLIMITED,
-        missing: float | None = None,
-    ) -> Level:
-        """How probable facts are that the evidence lacks (`missing` of them), measured if need be."""
-        return _fitted(self._levels).of(evidence, progress or silent, budget, missing)
-
-    def on(self, graph: Any) -> RNNLogic:
-        """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
-
-        Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
-        match and how many rules were dropped for it.
-        """
-        if not isinstance(graph, Dataset):
-            graph = load_dataset(graph, attributes=[one.name for one in self.dataset.vocab.attributes])
-        dataset = labelled_like(graph, self.dataset.vocab).counting(self.config.path_kind)
-        learned, report = transfer(self.learned, self.dataset.vocab, dataset)
-        moved = RNNLogic(self.config)._take(dataset, self.config, learned)
-        moved.transfer = report
-        moved._constraints = FoundConstraints(self.config.constraints.stated, is_moved=True)
-        return moved
-
-    def with_labels(self, labels: Labels | Vocab) -> RNNLogic:
-        """The same model with names to show: a mapping, a file of `name<TAB>label` lines, or a vocabulary."""
-        shown = copy(self)
-        shown._dataset = self.dataset.with_vocab(relabelled(self.dataset.vocab, labels).vocab)
-        return shown
-
-    def with_templates(self, templates: Templates) -> RNNLogic:
-        """The same model with relations said so: `{"depends": "X depends on Y"}`, or a file of such lines."""
-        shown = copy(self)
-        shown._dataset = self.dataset.with_vocab(templated(self.dataset.vocab, templates).vocab)
-        return shown
-
-    def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
-        """A model whose evidence holds these facts (head, relation, tail) too; this one stays as it is.
-
-        Nothing is learned anew, so it is quick. New entities are welcome, except where there is an embedding.
-        """
-        dataset = dataset_with(self.dataset, facts, new_entities=self.scorer.embedding is None)
-        return self._like_this(dataset, self.learned)
-
-    def without_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
-        """A model that does not know these facts (head, relation, tail); this one stays as it is.
-
-        They may be facts of the data or accepted ones. Nothing is learned or measured again.
-        """
-        given = list(facts)
-        if not all(not isinstance(fact, str) and len(fact) == 3 for fact in given):
-            raise RNNLogicError("give facts of three names each: (head, relation, tail)")
-        gone = frozenset(straight_names(self.dataset.vocab, *fact) for fact in given)
-        accepted = frozenset(one.fact for one in self.decisions.current().values() if one.is_true)
-        for fact in lacking(self.dataset, gone, accepted):
-            raise RNNLogicError(f"{' '.join(fact)!r} is no known fact, so it cannot be taken away")
-        less = self._like_this(removed(self.dataset, gone), self.learned)
-        _fitted(less._levels).calibration = _fitted(self._levels).calibration
-        less._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone | gone)
-        return less
-
     def falls(
         self,
         facts: Iterable[Sequence[str]],
@@ -517,22 +377,12 @@ class RNNLogic(Arguments):
         about = graphs, self.dataset.vocab, self.scorer, level
         return what_falls(about, accepted, proposals, frozenset(gone), threshold, self.records)
 
-    def with_rules(self, rules: RuleSource) -> RNNLogic:
-        """A model that uses these rules too, though it was not trained on them; this one stays as it is.
-
-        Only RNNLogic+ with vectors by an LSTM can tell what a rule is worth that it has never seen.
-        """
-        given = read_given(rules, self.dataset.vocab).rules
-        queries = self.config.mine.queries_per_relation
-        learned = with_new_rules(self.learned, given, self.dataset.graph("train"), queries)
-        return self._like_this(self.dataset, learned)
-
     def save(self, folder: str | Path) -> Path:
         """Write a run folder that `load` reads back; it must be new or empty."""
         run = Run.create(folder, self.dataset, self.config)
         if self.scorer.embedding is not None:
             save_with_run(self.scorer.embedding, self.dataset.vocab, run)
-        if (calibration := _fitted(self._levels).calibration) is not None:
+        if (calibration := fitted(self._levels).calibration) is not None:
             run.save_calibration(*pack_calibration(calibration))
         run.finish(self.learned)
         DecisionLog.of_run(folder).extend(self.decisions.every)
@@ -544,56 +394,9 @@ class RNNLogic(Arguments):
 
         While a fit is at work, or if it was stopped, the best model so far; `preliminary` says so.
         """
-        fitted = load_fitted(folder)
-        model = cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
-        model.preliminary, model.left_out = fitted.preliminary, fitted.left_out
-        model._folder = _fitted(model._levels).folder = Path(folder)
+        kept = load_fitted(folder)
+        model = cls()._take(kept.dataset, kept.config, kept.learned, kept.calibration)
+        model.preliminary, model.left_out = kept.preliminary, kept.left_out
+        model._folder = fitted(model._levels).folder = Path(folder)
         model._reviewer = Reviewer(DecisionLog.of_run(folder))
         return model
-
-    @property
-    def dataset(self) -> Dataset:
-        """The data it was fitted on."""
-        return _fitted(self._dataset)
-
-    @property
-    def learned(self) -> Learned:
-        """Rules, weights and statistics."""
-        return _fitted(self._learned)
-
-    @property
-    def config(self) -> Config:
-        """The settings; before `fit`, those given."""
-        return _fitted(self._config)
-
-    @property
-    def scorer(self) -> Predictor:
-        """The predictor, which is a scorer for `evaluate`."""
-        return self.learned.predictor
-
-    def _like_this(self, dataset: Dataset, learned: Learned) -> RNNLogic:
-        more = RNNLogic(self.config)._take(dataset, self.config, learned)
-        more.transfer, more.preliminary = self.transfer, self.preliminary
-        more._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone)
-        return more
-
-    def _take(
-        self,
-        dataset: Dataset,
-        config: Config,
-        learned: Learned,
-        calibration: tuple[Arrays, dict[str, Any]] | None = None,
-    ) -> RNNLogic:
-        self._dataset, self._config, self._learned = dataset, config, learned
-        self._constraints = FoundConstraints(config.constraints.stated, self.transfer is not None)
-        self.preliminary, self.left_out, self._folder = None, {}, None
-        self._levels = Levels(dataset, learned.predictor, config.seed)
-        if calibration is not None:
-            self._levels.calibration = unpack_calibration(*calibration, dataset.vocab.num_relations)
-        return self
-
-
-def _fitted(part: Part | None) -> Part:
-    if part is None:
-        raise RNNLogicError("the model is not fitted yet; call fit(dataset) or RNNLogic.load(folder)")
-    return part
