@@ -210,7 +210,17 @@ def preset_for(
     Args:
         dataset: Its size decides which bounds matter; its name does not.
         variant: The predictor.
-        change: Makes changes, such as `lambda own: override(own, ["final.rules=50"])`.
+        change: Makes changes to the settings.
+
+    Returns:
+        The settings that `RNNLogic` takes as its first argument.
+
+    Raises:
+        RNNLogicError: If a change names an unknown setting or a wrong value.
+
+    Examples:
+        >>> from rnnlogic.config import override
+        >>> preset_for(load_dataset("umls"), "plus", lambda own: override(own, ["final.rules=50"]))
     """
     default = default_config(variant)
     return change(within(changed(default, {"budget": change(default).budget.model_dump()}), dataset))

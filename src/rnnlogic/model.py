@@ -19,7 +19,6 @@ from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.renamed import renamed
 from rnnlogic.base.types import Progress, Tick, silent
-from rnnlogic.calibrate.calibration import pack_calibration
 from rnnlogic.calibrate.kept import calibration_of
 from rnnlogic.complete.possible import PossibleFacts
 from rnnlogic.data.dataset import Evidence, load_dataset
@@ -39,8 +38,8 @@ from rnnlogic.review.decision import Decision, Verdict, checked
 from rnnlogic.review.judged import Reviewer, straight_names
 from rnnlogic.review.log import DecisionLog
 from rnnlogic.runs.constraints import stated_texts
-from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
-from rnnlogic.runs.fitted import keep_first_model, load_fitted
+from rnnlogic.runs.embedding import Given, obtain_embedding
+from rnnlogic.runs.fitted import keep_first_model
 from rnnlogic.runs.folder import Run
 from rnnlogic.runs.given import RuleSource, rule_lines, rules_of_fit
 
@@ -55,8 +54,17 @@ EMBEDDING, CALIBRATE, FINISH = 0.4, 0.4, 0.6  # shares of the time that is left,
 class RNNLogic(FittedModel):
     """Learns rules and their weights; then predicts, explains, evaluates.
 
-    Without settings it uses the default of the variant: `rnnlogic`, `rnnlogic-emb`, `plus` or `plus-emb`
-    (docs/learning.md). Keywords change single settings (docs/python.md).
+    Args:
+        config: All settings at once. Without them each dataset gets the default ones of the variant.
+        variant: The predictor: `rnnlogic`, `rnnlogic-emb`, `plus` or `plus-emb` (docs/learning.md).
+        **settings: Single settings that change the default, such as `max_length=2` (docs/python.md).
+
+    Raises:
+        RNNLogicError: If a setting is unknown or its value is wrong.
+
+    Examples:
+        >>> model = RNNLogic(rules=50, max_length=2).fit("nations", max_minutes=0.1)
+        >>> print(model.explain("brazil", "embassy", "usa"))
     """
 
     def fit(
@@ -72,17 +80,35 @@ class RNNLogic(FittedModel):
         verbose: bool = True,
         calibrate: bool = True,
     ) -> RNNLogic:
-        """Learn from anything that `load_dataset` takes; shows its progress unless `verbose` is false.
+        """Learn rules and their weights from a dataset.
 
-        With a folder `run` finished stages are kept there: an interrupted fit resumes, and a finished one is
-        only loaded, unless `restart`; `load` gives a preliminary model while it is at work. It takes about
-        `max_minutes`, if given: stages are cut short, and `left_out` says how. Without `calibrate`
-        probabilities are measured when asked for. `embeddings` is a folder that `rnnlogic embed` made or a
-        `RotatE`, for the variants with embeddings; without it they train one first. For `plus-emb` without
-        path scores it may be anything that scores answers, such as a `PyKEENScorer`, but without `run`.
+        Args:
+            dataset: Anything that `load_dataset` takes.
+            run: A folder that keeps finished stages. An interrupted fit resumes there, and a finished one is
+                only loaded. `load` gives a preliminary model while the fit is at work.
+            progress: Called after each step, in place of the display.
+            max_minutes: About how long the fit may take. Stages are cut short, and `left_out` says how.
+            restart: Start over, whatever the run folder holds.
+            embeddings: A folder that `rnnlogic embed` made, or a `RotatE`. Without it the variants with
+                embeddings train one first. For `plus-emb` without path scores it may be anything that scores
+                answers, such as a `PyKEENScorer`, but without `run`.
+            rules: A rule file, a run folder, a `RuleSet` or texts. They are always among the final rules, and
+                the only ones with `generate=False`.
+            generate: Whether to generate rules beside the given ones. By default RNNLogic+ does not, and the
+                other variants do.
+            verbose: Show the progress.
+            calibrate: Measure probabilities now; otherwise they are measured when asked for.
 
-        `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
-        `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
+        Returns:
+            The model itself.
+
+        Raises:
+            RNNLogicError: If the data cannot be read, the rules or embeddings do not fit them, or the folder
+                holds another run.
+
+        Examples:
+            >>> model = RNNLogic().fit("umls", run="runs/umls", max_minutes=10)
+            >>> model = RNNLogic().fit("umls", rules=["affects(X,Y) <- causes(X,Y)"], generate=False)
         """
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         from rnnlogic.fit.pipeline import learn
@@ -133,12 +159,32 @@ class RNNLogic(FittedModel):
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> Listed[Answer]:
-        """The `most` best answers of (head, relation, ?); `tail` or `relation^-1` asks for heads.
+        """The best answers of (head, relation, ?), the most probable first.
 
-        Known facts (`facts`) are left out, or with `known="keep"` only marked. Candidates are the entities
-        that some rule reaches, or all where the embedding has a say too. The most probable come first;
-        `probability` is the chance that the fact is true (docs/probability.md). Answers that break a
-        constraint are left out, unless `allow_violations`; `left_out` of the list counts them.
+        Candidates are the entities that some rule reaches, or all where the embedding has a say too.
+
+        Args:
+            head: The known end; leave it out to ask for heads.
+            relation: The relation; `relation^-1` asks for heads, too.
+            most: How many answers to list.
+            facts: Those that count as known.
+            known: Whether to "drop" answers that are known facts, or to "keep" and mark them.
+            tail: The known end if heads are asked for.
+            allow_violations: List answers that break a constraint, too.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The answers, which print as a table. Their `probability` is the chance that the fact is true
+                (docs/probability.md). `left_out` of the list counts those that break a constraint.
+
+        Raises:
+            RNNLogicError: If a name is unknown, if both ends or none are given, or if the model is not
+                fitted.
+
+        Examples:
+            >>> model.predict("brazil", "embassy", most=3)
+            >>> model.predict(relation="embassy", tail="usa")
         """
         query = Question(head=head, relation=relation, tail=tail).forward(self.dataset.vocab)
         return self.predict_many([query], most, facts, known, allow_violations, missing)[0]
@@ -153,14 +199,47 @@ class RNNLogic(FittedModel):
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> list[Listed[Answer]]:
-        """`predict` for many (head, relation) at once, on all threads."""
+        """The answers of `predict` for many questions at once, on all threads.
+
+        Args:
+            queries: A head and a relation each; `relation^-1` asks for heads.
+            most: How many answers to list of each.
+            facts: Those that count as known.
+            known: Whether to "drop" answers that are known facts, or to "keep" and mark them.
+            allow_violations: List answers that break a constraint, too.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The answers of each query, in the order of the queries.
+
+        Raises:
+            RNNLogicError: If a name is unknown or the model is not fitted.
+
+        Examples:
+            >>> model.predict_many([("brazil", "embassy"), ("usa", "embassy^-1")], most=3)
+        """
         how = Question(
             most=most, facts=facts, known=known, allow_violations=allow_violations, missing=missing
         )
         return self.answers([replace(how, head=head, relation=relation) for head, relation in queries])
 
     def answers(self, questions: Sequence[Question]) -> list[Listed[Answer]]:
-        """The answers of questions with one open end, which differ in their ends and relations only."""
+        """The answers of many questions with one open end each, on all threads.
+
+        Args:
+            questions: They differ in their ends and relations only.
+
+        Returns:
+            The answers of each question, in the order of the questions.
+
+        Raises:
+            RNNLogicError: If the questions differ in more, if one has no open end or two, or if a name is
+                unknown.
+
+        Examples:
+            >>> model.answers([Question(head="brazil", relation="embassy", most=3)])
+        """
         how = questions[0].without_ends if questions else Question()
         if any(question.without_ends != how for question in questions):
             raise RNNLogicError("questions that are asked together differ in their ends and relations only")
@@ -200,8 +279,27 @@ class RNNLogic(FittedModel):
     ) -> Explanation | Comparison:
         """Why relation(head, tail) is likely: the reasons, then ideas, the rules of each, and their paths.
 
-        `facts` are those that are known; its rank is the place in the list of `predict`. With another answer
-        `instead`, why the two scores differ. `types` and `missing` mean what they mean to `complete`.
+        Args:
+            head: Where the fact begins.
+            relation: The relation of the fact, or its inverse.
+            tail: Where the fact ends.
+            paths: How many paths to show for each rule, at most.
+            facts: Those that are known. The rank is the place in the list of `predict` with the same ones.
+            detailed: How many of the strongest rules come with their paths; None means all.
+            instead: Another answer. Then the result says why the two scores differ.
+            types: The relation that says what kind of thing an entity is, or "off"; usual ones are found.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The explanation, or the comparison with `instead`; print it to read it.
+
+        Raises:
+            RNNLogicError: If a name is unknown or the model is not fitted.
+
+        Examples:
+            >>> print(model.explain("brazil", "embassy", "usa"))
+            >>> print(model.explain("brazil", "embassy", "usa", instead="cuba"))
         """
         how = Question(instead=instead, facts=facts, types=types, missing=missing)
         return self.why(replace(how, head=head, relation=relation, tail=tail), paths, detailed)
@@ -209,9 +307,21 @@ class RNNLogic(FittedModel):
     def why(
         self, question: Question, paths: int = 3, detailed: int | None = DETAILED
     ) -> Explanation | Comparison:
-        """Explain the answer of a question with both ends; with `instead`, why it is preferred to another.
+        """Explain the answer of a question with both ends, as `explain` does.
 
-        The `detailed` strongest rules come with up to `paths` paths each; None: all do.
+        Args:
+            question: Its ends and relation; with `instead`, why the answer is preferred to another.
+            paths: How many paths to show for each rule, at most.
+            detailed: How many of the strongest rules come with their paths; None means all.
+
+        Returns:
+            The explanation, or the comparison with `instead` of the question.
+
+        Raises:
+            RNNLogicError: If a name is unknown or missing, or if the model is not fitted.
+
+        Examples:
+            >>> model.why(Question(head="brazil", relation="embassy", tail="usa"), paths=1)
         """
         head, relation, tail = (getattr(question, name) or "" for name in ("head", "relation", "tail"))
         facts, vocab = question.facts, self._reviewer.noted(self.dataset)
@@ -238,10 +348,27 @@ class RNNLogic(FittedModel):
         use: bool = False,
         progress: Progress | None = None,
     ) -> list[RuleInfo]:
-        """Rules by relation, best first; of one relation only, or only the `most` best of each.
+        """The learned rules by relation, best first.
 
-        Those come first that decide most on validation facts; `sort` is "use", "weight", "confidence" or
-        "support", and `use` counts what they decide anyway. Other figures are AMIE's on the training facts.
+        Args:
+            relation: List the rules of this relation only.
+            most: How many rules to list of each relation; None means all.
+            sort: What comes first. "use" means the rules that decide most on validation facts.
+            min_confidence: Leave out rules with less.
+            min_support: Leave out rules with less.
+            max_length: Leave out longer rules.
+            use: Count what rules decide on validation facts, even if they are sorted otherwise.
+            progress: Called after each step of the counting.
+
+        Returns:
+            The rules with their figures, which are AMIE's on the training facts except for their use.
+
+        Raises:
+            RNNLogicError: If the relation is unknown or the model is not fitted.
+
+        Examples:
+            >>> for rule in model.rules("embassy", most=3, sort="confidence"):
+            ...     print(rule.confidence, rule.text)
         """
         choice = Choice(most, sort, min_confidence, min_support, max_length, use)
         every = self.learned.rules.head_relations().tolist()
@@ -260,11 +387,28 @@ class RNNLogic(FittedModel):
         max_minutes: float | None = None,
         allow_violations: bool = False,
     ) -> Report:
-        """Rank the answers of a split by the rules, among all entities or so many sampled ones.
+        """Rank the answers of a split by the rules.
 
-        `facts` are the known ones: those of train unless told otherwise. With `max_minutes` as large a sample
-        of the facts is asked as there is time for. Answers that break a constraint found in the known facts
-        come last, unless `allow_violations`.
+        Args:
+            split: The facts that are asked for.
+            facts: Those that are known; they must not contain the split.
+            sides: Whether to ask for tails, heads or both.
+            progress: Called after each step.
+            negatives: Rank each answer among this many sampled entities; by default among all.
+            seed: Decides which entities are sampled.
+            max_minutes: Ask as large a sample of the facts as there is time for.
+            allow_violations: Rank answers that break a constraint of the known facts like others. By default
+                they come last.
+
+        Returns:
+            The report with metrics such as MRR; print it to read it.
+
+        Raises:
+            RNNLogicError: If the split has no facts, if the known facts contain them, or if the model is not
+                fitted.
+
+        Examples:
+            >>> print(model.evaluate("valid", sides="tail"))
         """
         how = Question(facts=facts, allow_violations=allow_violations)
         return evaluate(
@@ -289,12 +433,31 @@ class RNNLogic(FittedModel):
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> Stream[NewFact]:
-        """The most probable facts that are not known (`facts`), best first, with reasons.
+        """The most probable facts that are not known, best first, with reasons.
 
-        They come one by one once all questions have been asked; memory does not grow with their number. Facts
-        are left out that break a constraint, unless `allow_violations`; `left_out` of the result counts them.
-        `types` is the relation that says what kind of thing an entity is ("off" for none). A budget leaves
-        out entities with few facts first. `missing` is the number of missing facts, or below 1 their share.
+        They come one by one once all questions have been asked; memory does not grow with their number.
+
+        Args:
+            relation: Propose facts of this relation only.
+            min_probability: Leave out facts that are less probable.
+            most: How many facts to propose.
+            facts: Those that count as known.
+            progress: Called after each step of each stage.
+            types: The relation that says what kind of thing an entity is, or "off"; usual ones are found.
+            budget: The time. If it is short, entities with few facts are left out first.
+            allow_violations: Propose facts that break a constraint, too.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The proposals, once each. `left_out` counts those that break a constraint.
+
+        Raises:
+            RNNLogicError: If the relation is unknown or an inverse, or if the model is not fitted.
+
+        Examples:
+            >>> for fact in model.complete("embassy", min_probability=0.5, most=5):
+            ...     print(fact.head, fact.tail, fact.probability)
         """
         how = Question(facts=facts, allow_violations=allow_violations, missing=missing, types=types)
         wanted = replace(how, relation=relation, min_probability=min_probability, most=most)
@@ -303,7 +466,23 @@ class RNNLogic(FittedModel):
     def proposals(
         self, question: Question, progress: Progress | None = None, budget: Budget = UNLIMITED
     ) -> Stream[NewFact]:
-        """`complete` for the relation of a question, or for all."""
+        """The facts of `complete` for a question.
+
+        Args:
+            question: Its relation, or all without one; `min_probability`, `most`, `facts` and so on count,
+                too.
+            progress: Called after each step of each stage.
+            budget: The time. If it is short, entities with few facts are left out first.
+
+        Returns:
+            The proposals, once each. `left_out` counts those that break a constraint.
+
+        Raises:
+            RNNLogicError: If the relation is unknown or an inverse, or if the model is not fitted.
+
+        Examples:
+            >>> list(model.proposals(Question(relation="embassy", most=5)))
+        """
         from rnnlogic.complete.complete import complete, relations_named
 
         wanted = relations_named(self.dataset.vocab, question.relation)
@@ -328,9 +507,28 @@ class RNNLogic(FittedModel):
         probability: float | None = None,
         rule: str = "",
     ) -> Decision:
-        """Decide about a fact: "accept", "reject", "other-reason" (true, but not for this rule) or "unsure".
+        """Decide about a fact; the decision is kept at once.
 
-        It is kept at once. Rejected facts are no answers any more, accepted ones are known facts.
+        Rejected facts are no answers any more, accepted ones are known facts.
+
+        Args:
+            head: Where the fact begins.
+            relation: The relation of the fact, or its inverse.
+            tail: Where the fact ends.
+            verdict: "other-reason" means that the fact is true, but not for this rule.
+            comment: Why, in free words.
+            by: The person who decided.
+            probability: What the model said about the fact.
+            rule: The rule that "other-reason" is about; by default the first reason of `explain`.
+
+        Returns:
+            The decision as it is kept.
+
+        Raises:
+            RNNLogicError: If a name or the verdict is unknown, or if the model is not fitted.
+
+        Examples:
+            >>> model.review("brazil", "embassy", "usa", "accept", by="ann")
         """
         run = "" if self._folder is None else self._folder.resolve().name
         fact = straight_names(self.dataset.vocab, head, relation, tail)
@@ -338,21 +536,6 @@ class RNNLogic(FittedModel):
             rule = next((one.rule.rule for one in self.explain(*fact).reasons), "")
         made = Decision(*fact, checked(verdict), comment, by, "", run, probability, rule)
         return self._reviewer.log.add(made)
-
-    def decision(self, head: str, relation: str, tail: str) -> Decision | None:
-        """What was decided about a fact, if anything."""
-        return self.decisions.current().get(straight_names(self.dataset.vocab, head, relation, tail))
-
-    def undo_review(
-        self, head: str | None = None, relation: str = "", tail: str = "", by: str = ""
-    ) -> Decision | None:
-        """Take back the decision about a fact, or the last one (of a person); gives what was taken back."""
-        last = self.decisions.last(by)
-        if head is not None:
-            last = self.decision(head, relation, tail)
-        if last is not None:
-            self._reviewer.log.undo(last.fact, by)
-        return last
 
     def falls(
         self,
@@ -364,8 +547,21 @@ class RNNLogic(FittedModel):
     ) -> list[Fallen]:
         """Accepted facts and proposals that lose their support if these facts go, the greatest loss first.
 
-        With a threshold, those that fall below it; otherwise those whose probability falls by .05 or more.
-        The `most` best proposals are looked at.
+        Args:
+            facts: What would go; a head, a relation and a tail each.
+            threshold: List what falls below this probability. By default, what loses .05 or more.
+            most: How many of the best proposals to look at.
+            evidence: The facts that count as known.
+            progress: Called after each step of each stage.
+
+        Returns:
+            What falls, with its probability before and after.
+
+        Raises:
+            RNNLogicError: If a fact is not known or the model is not fitted.
+
+        Examples:
+            >>> model.falls([("brazil", "embassy", "usa")], most=100)
         """
         from rnnlogic.complete.falls import what_falls
 
@@ -376,27 +572,3 @@ class RNNLogic(FittedModel):
         graphs = self.graph(evidence), less.graph(evidence)
         about = graphs, self.dataset.vocab, self.scorer, level
         return what_falls(about, accepted, proposals, frozenset(gone), threshold, self.records)
-
-    def save(self, folder: str | Path) -> Path:
-        """Write a run folder that `load` reads back; it must be new or empty."""
-        run = Run.create(folder, self.dataset, self.config)
-        if self.scorer.embedding is not None:
-            save_with_run(self.scorer.embedding, self.dataset.vocab, run)
-        if (calibration := fitted(self._levels).calibration) is not None:
-            run.save_calibration(*pack_calibration(calibration))
-        run.finish(self.learned)
-        DecisionLog.of_run(folder).extend(self.decisions.every)
-        return run.folder
-
-    @classmethod
-    def load(cls, folder: str | Path) -> RNNLogic:
-        """A fitted model from its run folder, which holds or names all it needs.
-
-        While a fit is at work, or if it was stopped, the best model so far; `preliminary` says so.
-        """
-        kept = load_fitted(folder)
-        model = cls()._take(kept.dataset, kept.config, kept.learned, kept.calibration)
-        model.preliminary, model.left_out = kept.preliminary, kept.left_out
-        model._folder = fitted(model._levels).folder = Path(folder)
-        model._reviewer = Reviewer(DecisionLog.of_run(folder))
-        return model

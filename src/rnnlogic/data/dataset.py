@@ -221,28 +221,53 @@ def load_dataset(
 ) -> Dataset:
     """Load a knowledge graph from nearly anything.
 
-    `x` is a name (`umls`; folders under $RNNLOGIC_DATA come first), a folder with train/valid/test files, a
-    single file or zip archive, `-` for standard input, the address of a SPARQL endpoint, a database file or
-    connection (with `query`), a pandas or polars frame, a list or array of triples, a networkx graph, a
-    PyKEEN dataset or triples factory, or a Dataset. A text that is a name is never taken as a path: write
-    `./umls` for a folder called umls.
+    If the data seem to have been read wrongly, a `DataWarning` and the report say why. Relations whose tails
+    are plainly numbers or dates become attributes. Names get ids in sorted order, unless the folder has
+    entities.dict and relations.dict.
 
-    `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1) where their
-    own names do not say; `sep` is what separates them, `encoding` how a text file is written. `labels` are
-    names to show, a mapping or a file of `name<TAB>label` lines, for entities and relations alike;
-    `templates` say how a relation is said (`relation<TAB>X depends on Y<TAB>Y is needed by X`). If the data
-    seem to have been read wrongly, a `DataWarning` and the report say why.
+    Args:
+        x: One of these:
 
-    `weight` and `source` name columns that give each fact a weight above 0 and at most 1 (`"score/1000"`
-    divides) and its sources; `min_weight` and `without_source` leave facts out. Rows with an empty cell are
-    an error, unless `skip_incomplete`; facts with NULL, N/A, nan, - or unknown as a name are skipped, unless
-    `keep_null_words`. Relations whose tails are plainly numbers or dates become attributes; `numeric` names
-    these relations instead, or is "off"; `attributes` are those of another graph to read these data like.
-    `progress` is called with a line now and then while a large file is read.
+            - a name such as `umls`; folders under $RNNLOGIC_DATA come first
+            - a folder with train/valid/test files, a single file, or a zip archive
+            - `-` for standard input
+            - the address of a SPARQL endpoint, or a database file or connection (with `query`)
+            - a pandas or polars frame, or a list or array of triples
+            - a networkx graph, a PyKEEN dataset or triples factory, or a Dataset
 
-    Facts without a split are split at random by `ratios` (train, valid, test) and `seed`; train mentions
-    every entity and relation. Names get ids in sorted order, unless the folder has entities.dict and
-    relations.dict.
+            A text that is a name is never taken as a path: write `./umls` for a folder called umls.
+        seed: Decides how facts without a split are split.
+        ratios: The shares of train, valid and test for such facts; train mentions every entity and relation.
+        name: What to call the dataset; by default its source decides.
+        labels: Names to show, for entities and relations alike: a mapping, or a file of `name<TAB>label`
+            lines.
+        templates: How a relation is said: a mapping, or a file of lines
+            `relation<TAB>X depends on Y<TAB>Y is needed by X`.
+        **reading: More keywords, for data that need them:
+
+            - `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1)
+              where their own names do not say.
+            - `sep` is what separates columns, `encoding` how a text file is written.
+            - `query` is what a database or an endpoint is asked.
+            - `weight` names the column of weights above 0 and at most 1 (`"score/1000"` divides);
+              `min_weight` leaves facts with less out.
+            - `source` names the column of sources; `without_source` leaves facts of some out.
+            - `skip_incomplete` skips rows with an empty cell, which are an error otherwise.
+            - `keep_null_words` keeps facts with NULL, N/A, nan, - or unknown as a name, which are skipped
+              otherwise.
+            - `numeric` names the relations that become attributes, or is "off".
+            - `attributes` are those of another graph to read these data like.
+            - `progress` is called with a line now and then while a large file is read.
+
+    Returns:
+        The dataset, whose `report` tells what reading it found.
+
+    Raises:
+        RNNLogicError: If the data cannot be read, or hold no facts.
+
+    Examples:
+        >>> load_dataset("umls")
+        >>> load_dataset([("ann", "parent", "bob"), ("bob", "parent", "cem")], ratios=(1, 0, 0))
     """
     options = read_options(reading)
     if isinstance(x, Dataset):

@@ -72,8 +72,19 @@ def format_rule(
 ) -> str:
     """Write a rule as text that `parse_rule` reads back.
 
-    `labels` gives the names that people see, such as `place of death(X,Y)`, and features in words;
-    neither can be read back.
+    Args:
+        rule: The rule by ids.
+        vocab: The names of these ids.
+        style: "long" has variables, such as `hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)`; "short" has none, such
+            as `hobby <- friend & hobby`.
+        labels: Give the names that people see, such as `place of death(X,Y)`, and features in words; neither
+            can be read back.
+
+    Returns:
+        The text.
+
+    Raises:
+        RNNLogicError: If the vocabulary lacks an id of the rule.
     """
     _require_known(rule, vocab)
     head = _relation_text(rule.head, vocab, labels)
