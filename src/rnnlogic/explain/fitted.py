@@ -141,7 +141,7 @@ class FittedModel(Arguments):
             What turns the scores of these facts into probabilities.
 
         Raises:
-            RNNLogicError: If `missing` is out of range, or the model is not fitted.
+            RNNLogicError: If the model is not fitted.
         """
         return fitted(self._levels).of(evidence, progress or silent, budget, missing)
 

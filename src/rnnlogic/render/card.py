@@ -51,7 +51,7 @@ def run_card(model: Fitted, folder: str | Path | None = None) -> Card:
         folder: Its run folder. It adds scores that were kept, and the frontier of sizes and scores.
 
     Returns:
-        The page, as text, HTML or Markdown.
+        The page, which gives itself as HTML, Markdown or plain values.
 
     Raises:
         RNNLogicError: If the model is not fitted, or the folder is no run.
