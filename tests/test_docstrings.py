@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import rnnlogic
+from rnnlogic.complete.complete import NewFact
+from rnnlogic.explain.answers import Answer
+from rnnlogic.explain.listing import RuleInfo
 from rnnlogic.fit.result import Learned
 from rnnlogic.predictors.loglinear.predictor import RuleScorer
 from rnnlogic.render.card import run_card
@@ -16,12 +19,18 @@ from tests.helpers.family import tiny_config
 
 NAMES = {name: getattr(rnnlogic, name) for name in rnnlogic.__all__}
 FUNCTIONS = {name: one for name, one in NAMES.items() if inspect.isfunction(one)} | {"run_card": run_card}
+CLASSES = [one for one in NAMES.values() if inspect.isclass(one)]
+COMPLETE = (rnnlogic.RNNLogic, rnnlogic.Question)  # every method has its sections
 METHODS = {
     f"{owner.__name__}.{name}": getattr(owner, name)
-    for owner in (rnnlogic.RNNLogic, rnnlogic.Question)
+    for owner in CLASSES
     for name in dir(owner)
-    if not name.startswith("_") and callable(getattr(owner, name))
+    if not name.startswith("_")
+    and inspect.isroutine(getattr(owner, name))
+    and (owner in COMPLETE or "Args:" in (inspect.getdoc(getattr(owner, name)) or ""))
 }
+RECORDS = [rnnlogic.Question, rnnlogic.Dataset, rnnlogic.Chain, rnnlogic.Constant, rnnlogic.Feature]
+RECORDS += [Answer, NewFact, RuleInfo]
 PUBLIC = FUNCTIONS | METHODS | {"RNNLogic": rnnlogic.RNNLogic}
 FITS = {"RNNLogic", "RNNLogic.fit", "RNNLogic.load"}  # their examples take minutes, or a run that these made
 WITH_EXAMPLES = [name for name, one in PUBLIC.items() if name not in FITS and ">>>" in inspect.getdoc(one)]
@@ -33,14 +42,21 @@ def section(text, title):
     return [] if found is None else [line[4:] for line in found[1].splitlines()]
 
 
-def told_arguments(text):
-    return [line.split(":")[0].lstrip("*") for line in section(text, "Args") if re.match(r"[\w*]+: ?", line)]
+def told(text, title="Args"):
+    """The names that a section tells."""
+    return [line.split(":")[0].lstrip("*") for line in section(text, title) if re.match(r"[\w*]+: ?", line)]
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_argument_is_told(name):
     arguments = [one for one in inspect.signature(PUBLIC[name]).parameters if one != "self"]
-    assert told_arguments(inspect.getdoc(PUBLIC[name])) == arguments
+    assert told(inspect.getdoc(PUBLIC[name])) == arguments
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_every_field_is_told(record):
+    fields = [name for name in record.__annotations__ if not name.startswith("_")]
+    assert told(inspect.getdoc(record), "Attributes") == fields
 
 
 @pytest.mark.parametrize("name", [*FUNCTIONS, *METHODS])
@@ -51,7 +67,7 @@ def test_the_result_is_told(name):
 
 def test_sections_are_told_apart():
     text = "Do it.\n\nArgs:\n    a: One.\n        Of: two.\n    **b: More.\n\nReturns:\n    c: It.\n"
-    assert told_arguments(text) == ["a", "b"]
+    assert told(text) == ["a", "b"]
     assert section(text, "Returns") == ["c: It."]
     assert section(text, "Raises") == []
 
