@@ -1,6 +1,7 @@
 """`rnnlogic fit`, `evaluate`, `rules`, `demo`: output, resuming, exit codes."""
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -54,6 +55,14 @@ def fake(monkeypatch) -> None:
 
 def files(folder: str) -> dict[str, bytes]:
     return {str(p): p.read_bytes() for p in Run.open(folder).folder.rglob("*") if p.is_file()}
+
+
+def test_the_explanation_to_try_is_of_a_first_answer(data, folder, monkeypatch, capsys):
+    assert run("fit", data, "-o", folder, *tiny_settings(), monkeypatch=monkeypatch) == 0
+    suggested = next(line for line in capsys.readouterr().out.splitlines() if "rnnlogic explain" in line)
+    arguments = shlex.split(suggested.replace("rnnlogic explain", "explain"))
+    assert run(*arguments, "--json", monkeypatch=monkeypatch) == 0
+    assert json.loads(capsys.readouterr().out)["rank"] == 1
 
 
 def test_fit_shows_stages_and_how_to_go_on(data, folder, fake, monkeypatch, capsys):

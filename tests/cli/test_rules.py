@@ -307,16 +307,15 @@ def test_rules_are_shown_best_first(folder, model, monkeypatch, capsys):
         f"  {best.text}",
         f"    weight 1.25, confidence {best.confidence:.2f} ({best.support} of {best.predictions} pairs),"
         f" PCA {best.pca_confidence:.2f}, coverage {best.head_coverage:.2f}",
-        f"    right in {best.right} of {best.decided} first places it decided",
+        f"    top contributor to {best.decided} first answers, right in {best.right}",
         "",
-        "  what speaks against:",
+        "  against:",
         f"  {against.text}",
         f"    weight -0.25, confidence {against.confidence:.2f} ({against.support} of"
         f" {against.predictions} pairs), PCA {against.pca_confidence:.2f},"
         f" coverage {against.head_coverage:.2f}",
         "",
-        "A rule decides a first place if it adds most to the best answer of a validation",
-        "query.",
+        "The top contributor adds most to the first answer of a validation query.",
     ]
 
 

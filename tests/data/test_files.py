@@ -233,7 +233,7 @@ def test_errors_in_standard_input_say_so(monkeypatch):
         ("f.xls", {}, "save the sheet as CSV"),
         ("f.pkl", {}, "a pickle can run any code"),
         ("f.nt", {"columns": "1,2,3"}, "RDF says itself what is subject"),
-        ("f.nt", {"sep": ","}, "makes no sense for .nt files"),
+        ("f.nt", {"sep": ","}, "text tables only, not to .nt files"),
         ("f.tsv", {"query": "SELECT 1"}, "a query needs a database"),
     ],
 )

@@ -40,10 +40,9 @@ def test_a_rule_and_its_figures_in_words():
         "parent: 1 of 99 rules",
         "  parent(X,Y) <- married(X,Z) & parent(Z,Y)",
         "    weight 1.25, confidence 0.85 (34 of 40 pairs), PCA 0.90, coverage 0.50",
-        "    right in 6 of 7 first places it decided",
+        "    top contributor to 7 first answers, right in 6",
         "",
-        "A rule decides a first place if it adds most to the best answer of a validation",
-        "query.",
+        "The top contributor adds most to the first answer of a validation query.",
     ]
     sampled = replace(INFO, share=0.1, decided=None, right=None, predictions=41234)
     assert lines([sampled])[2:] == [
@@ -80,11 +79,11 @@ def test_what_speaks_against_and_the_same_in_other_words_have_their_places():
     assert rows == [
         "parent: 4 of 99 rules",
         "  parent(X,Y) <- married(X,Y)",
-        "    the same in other words:",
+        "    redundant:",
         "      parent(X,Y) <- married(Y,X)",
         "  parent(X,Y) <- parent(Y,X)",
         "",
-        "  what speaks against:",
+        "  against:",
         "  parent(X,Y) <- grandparent(X,Y)",
     ]
 

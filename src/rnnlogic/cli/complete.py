@@ -64,8 +64,8 @@ def complete(
     """Write the most probable missing facts to a file. Each of them comes with a reason.
 
     The probability is the chance that the fact is true, the same that predict and explain show. Every fact
-    comes with the rule that speaks most for it and one path of that rule. The file holds the names of the
-    data; labels come in columns of their own.
+    comes with the rule that `explain` names first and one path of it. The file holds the names of the data;
+    labels come in columns of their own.
 
     Facts that break a constraint are left out and counted: for example a second answer where each head has
     one, or a head of a type that the relation never has. `rnnlogic data constraints` lists what is found.

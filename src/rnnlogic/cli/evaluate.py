@@ -61,7 +61,7 @@ def evaluate(
     """Rank the answers of a split. The report of a finished fit is kept in the run folder too.
 
     With --graph the rules are applied to another graph, which may have other entities: its training facts are
-    the evidence, its test facts are predicted. Relations are matched by name.
+    known, its test facts are predicted. Relations are matched by name.
     """
     from rnnlogic.base.clusters import on_cluster
     from rnnlogic.runs.files import RunError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from rnnlogic.fit.given import GivenRules
     from rnnlogic.model import RNNLogic
     from rnnlogic.runs.folder import Run
+
+EXAMPLES = 10  # held-out facts that are looked at for one to suggest; the first is often no good one
 
 
 @dataclass(frozen=True)
@@ -314,8 +316,17 @@ def _print_summary(model: RNNLogic, summary: dict[str, Any], was_finished: bool)
 
 
 def _example(model: RNNLogic) -> tuple[str, str, str]:
-    """Names of a fact, if possible one that was not used in training."""
+    """Names of a fact that the model puts first, if possible one that was not used in training."""
     data = model.dataset
-    facts = next(facts for facts in (data.test, data.valid, data.train) if len(facts))
-    head, relation, tail = facts[0].tolist()
+    facts = next(facts for facts in (data.test, data.valid, data.train) if len(facts))[:EXAMPLES].tolist()
+    head, relation, tail = next((fact for fact in facts if _is_first(model, fact)), facts[0])
     return data.vocab.entities[head], data.vocab.relations[relation], data.vocab.entities[tail]
+
+
+def _is_first(model: RNNLogic, fact: Sequence[int]) -> bool:
+    """Whether no unknown answer has a higher score than that of a fact, by the other facts."""
+    from rnnlogic.explain.question import Question, all_scores, rank_of
+
+    question, graph = Question(*fact), model.dataset.graph("all")
+    scores = all_scores(graph, model.scorer, question, is_hidden=True)
+    return rank_of(scores, question.tail, graph.neighbours(question.head, question.relation)).mean == 1

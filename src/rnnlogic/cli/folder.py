@@ -20,7 +20,7 @@ def check(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or an embedding.")],
     as_json: AsJson = False,
 ) -> None:
-    """Verify the checksums of a run folder. The exit code is 1 if it is not."""
+    """Verify the checksums of a run folder. The exit code is 1 if a file is damaged."""
     from rnnlogic.runs.check import check_folder
 
     found = check_folder(folder)

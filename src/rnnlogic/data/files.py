@@ -221,7 +221,7 @@ def _read_into(raw: RawFacts, split: str, place: Place, options: ReadOptions) ->
     if suffix in OTHER_FORMATS:
         raise DataError(f"{suffix} files are not read; {OTHER_FORMATS[suffix]}", shown(place))
     if suffix not in TEXT_SUFFIXES and suffix in SUFFIXES and options.sep is not None:
-        raise DataError(f"a separator (--sep) makes no sense for {suffix} files", shown(place))
+        raise DataError(f"--sep applies to text tables only, not to {suffix} files", shown(place))
     if suffix in RDF_SUFFIXES:
         if options.columns is not None:
             raise DataError(

@@ -32,9 +32,9 @@ MANY = 50_000  # rules: beyond, figures that decide which rules are shown are no
 CONSIDERED = 200  # rules of each relation for which they are counted then
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
-SAME = "the same in other words:"
-AGAINST = "what speaks against:"
-LEGEND = "A rule decides a first place if it adds most to the best answer of a validation query."
+SAME = "redundant:"
+AGAINST = "against:"
+LEGEND = "The top contributor adds most to the first answer of a validation query."
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def figures_words(rule: RuleInfo) -> list[str]:
     else:
         words[0] += _lift(rule)
     if rule.decided:
-        words.append(f"right in {rule.right:,} of {numbered(rule.decided, 'first place')} it decided")
+        words.append(f"top contributor to {numbered(rule.decided, 'first answer')}, right in {rule.right:,}")
     return words
 
 

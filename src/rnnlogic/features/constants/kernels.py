@@ -21,7 +21,7 @@ SUMMARIES = 4  # the best rule about X, several of them; the same about Y
 BEST = 5  # rules with constants that count for one candidate
 SUPPORT = 2  # facts besides that of the query that a rule with constants must explain
 LEAST = 0.01  # confidence that counts: bodies that are true of very many entities say little, and cost most
-WORK = 100_000  # rules that a query counts about one of its ends, on average; more than that take .1 s
+WORK = 200_000  # rules that a query counts about one of its ends, on average, which takes 15 ms
 
 
 class Table(NamedTuple):
