@@ -73,7 +73,8 @@ def test_the_python_reference_has_the_public_names(site):
     import rnnlogic
 
     page = (site / "reference" / "python.html").read_text(encoding="utf-8")
-    assert [name for name in rnnlogic.__all__ if f'id="rnnlogic.{name}"' not in page] == []
+    methods = [f"RNNLogic.{name}" for name in dir(rnnlogic.RNNLogic) if not name.startswith("_")]
+    assert [name for name in [*rnnlogic.__all__, *methods] if f'id="rnnlogic.{name}"' not in page] == []
 
 
 def test_links_to_files_beside_the_pages_lead_to_pages(site):

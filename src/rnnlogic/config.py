@@ -167,12 +167,29 @@ class Arguments:
         self.set_params(config=config, variant=variant, **settings)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """All arguments."""
+        """All arguments.
+
+        Args:
+            deep: Changes nothing; scikit-learn gives it.
+
+        Returns:
+            The settings and keywords that the model was made with.
+        """
         del deep
         return dict(self._params)
 
     def set_params(self, **params: Any) -> Self:
-        """Change arguments; what was fitted stays until the next fit."""
+        """Change arguments; what was fitted stays until the next fit.
+
+        Args:
+            **params: The arguments of the class; those that are not named keep their values.
+
+        Returns:
+            The model itself.
+
+        Raises:
+            RNNLogicError: If a setting is unknown or its value is wrong.
+        """
         now = self._params | params
         words = {key: value for key, value in now.items() if key not in ("config", "variant")}
         config, variant = now["config"], now["variant"]
@@ -186,7 +203,14 @@ class Arguments:
         return self
 
     def settings_for(self, dataset: Facts) -> Config:
-        """The settings of a fit: those given, else the default ones, with the keywords."""
+        """The settings of a fit: those given, else the default ones, with the keywords.
+
+        Args:
+            dataset: Its size decides which bounds matter.
+
+        Returns:
+            The settings that `fit` uses for this dataset.
+        """
         return self._given or preset_for(dataset, self._variant, lambda own: with_keywords(own, self._words))
 
 
@@ -210,7 +234,17 @@ def preset_for(
     Args:
         dataset: Its size decides which bounds matter; its name does not.
         variant: The predictor.
-        change: Makes changes, such as `lambda own: override(own, ["final.rules=50"])`.
+        change: Makes changes to the settings.
+
+    Returns:
+        The settings that `RNNLogic` takes as its first argument.
+
+    Raises:
+        RNNLogicError: If a change names an unknown setting or a wrong value.
+
+    Examples:
+        >>> from rnnlogic.config import override
+        >>> preset_for(load_dataset("umls"), "plus", lambda own: override(own, ["final.rules=50"]))
     """
     default = default_config(variant)
     return change(within(changed(default, {"budget": change(default).budget.model_dump()}), dataset))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,14 +18,10 @@ from rnnlogic.base.errors import RNNLogicError
 from rnnlogic.base.lock import exclusive
 from rnnlogic.base.progress import StageProgress
 from rnnlogic.base.renamed import renamed
-from rnnlogic.base.types import Arrays, Progress, Tick, silent
-from rnnlogic.calibrate.calibration import Calibration, pack_calibration, unpack_calibration
-from rnnlogic.calibrate.kept import Levels, calibration_of
+from rnnlogic.base.types import Progress, Tick, silent
+from rnnlogic.calibrate.kept import calibration_of
 from rnnlogic.complete.possible import PossibleFacts
-from rnnlogic.config import Arguments, Config, Variant, changed
-from rnnlogic.constraints.constraints import Constraints
-from rnnlogic.data.dataset import Dataset, Evidence, load_dataset
-from rnnlogic.data.labels import Labels, Templates, relabelled, templated
+from rnnlogic.data.dataset import Evidence, load_dataset
 from rnnlogic.data.types import with_types
 from rnnlogic.evaluation.evaluate import Split, evaluate
 from rnnlogic.evaluation.report import Report, Side
@@ -34,65 +29,43 @@ from rnnlogic.explain.answers import Answer, Known, Wanted, best_answers
 from rnnlogic.explain.asking import Question
 from rnnlogic.explain.explain import DETAILED, Basis, compare_on, explain_on
 from rnnlogic.explain.explanation import Comparison, Explanation
+from rnnlogic.explain.fitted import FittedModel, fitted
 from rnnlogic.explain.listing import Choice, RuleInfo, Sort, list_rules
 from rnnlogic.explain.question import Question as AskedIds
-from rnnlogic.explain.records import HeldOut, Records
 from rnnlogic.fit.given import edits_of, generating
-from rnnlogic.fit.result import Learned
-from rnnlogic.fit.transfer import Transfer, dataset_with, labelled_like, transfer, with_new_rules
-from rnnlogic.predictors.base import Predictor
 from rnnlogic.render.tables import Listed, Stream
 from rnnlogic.review.decision import Decision, Verdict, checked
-from rnnlogic.review.judged import Reviewer, lacking, removed, straight_names
-from rnnlogic.review.log import DecisionLog, Decisions
-from rnnlogic.runs.constraints import FoundConstraints, StatedSource, stated_texts
-from rnnlogic.runs.embedding import Given, obtain_embedding, save_with_run
-from rnnlogic.runs.fitted import keep_first_model, load_fitted
+from rnnlogic.review.judged import Reviewer, straight_names
+from rnnlogic.review.log import DecisionLog
+from rnnlogic.runs.constraints import stated_texts
+from rnnlogic.runs.embedding import Given, obtain_embedding
+from rnnlogic.runs.fitted import keep_first_model
 from rnnlogic.runs.folder import Run
-from rnnlogic.runs.given import RuleSource, read_given, rule_lines, rules_of_fit
+from rnnlogic.runs.given import RuleSource, rule_lines, rules_of_fit
 
 if TYPE_CHECKING:
-    from rnnlogic.calibrate.level import Level
     from rnnlogic.complete.complete import NewFact
     from rnnlogic.complete.falls import Fallen
-    from rnnlogic.data.graph import Graph
-    from rnnlogic.data.vocab import Vocab
     from rnnlogic.fit.result import Store
 
-Part = TypeVar("Part")
 EMBEDDING, CALIBRATE, FINISH = 0.4, 0.4, 0.6  # shares of the time that is left, under a budget
 
 
-class RNNLogic(Arguments):
+class RNNLogic(FittedModel):
     """Learns rules and their weights; then predicts, explains, evaluates.
 
-    Without settings it uses the default of the variant: `rnnlogic`, `rnnlogic-emb`, `plus` or `plus-emb`
-    (docs/learning.md). Keywords change single settings (docs/python.md).
+    Args:
+        config: All settings at once. Without them each dataset gets the default ones of the variant.
+        variant: The predictor: `rnnlogic`, `rnnlogic-emb`, `plus` or `plus-emb` (docs/learning.md).
+        **settings: Single settings that change the default, such as `max_length=2` (docs/python.md).
+
+    Raises:
+        RNNLogicError: If a setting is unknown or its value is wrong.
+
+    Examples:
+        >>> model = RNNLogic(rules=50, max_length=2).fit("nations", max_minutes=0.1)
+        >>> print(model.explain("brazil", "embassy", "usa"))
     """
-
-    def __init__(
-        self,
-        config: Config | Mapping[str, Any] | None = None,
-        variant: Variant | None = None,
-        **settings: Any,
-    ) -> None:
-        self._dataset: Dataset | None = None
-        self._learned: Learned | None = None
-        self._levels: Levels | None = None
-        self._records: Records | None = None
-        self._folder: Path | None = None  # of the run that it was loaded from
-        self._reviewer = Reviewer()
-        self._constraints = FoundConstraints()
-        self.preliminary: str | None = None  # the stage that the model is from, if its fit is not finished
-        self.left_out: Mapping[str, str] = {}  # what stages of the fit left out for want of time
-        super().__init__(config, variant, **settings)
-        self.transfer: Transfer | None = None  # how the relations fit, if the rules come from another graph
-
-    def __repr__(self) -> str:
-        if self._dataset is None or self._learned is None:
-            return "RNNLogic(not fitted)"
-        kind = "preliminary, " if self.preliminary else ""
-        return f"RNNLogic({kind}{len(self._learned.rules):,} rules for {self._dataset.name})"
 
     def fit(
         self,
@@ -107,17 +80,35 @@ class RNNLogic(Arguments):
         verbose: bool = True,
         calibrate: bool = True,
     ) -> RNNLogic:
-        """Learn from anything that `load_dataset` takes; shows its progress unless `verbose` is false.
+        """Learn rules and their weights from a dataset.
 
-        With a folder `run` finished stages are kept there: an interrupted fit resumes, and a finished one is
-        only loaded, unless `restart`; `load` gives a preliminary model while it is at work. It takes about
-        `max_minutes`, if given: stages are cut short, and `left_out` says how. Without `calibrate`
-        probabilities are measured when asked for. `embeddings` is a folder that `rnnlogic embed` made or a
-        `RotatE`, for the variants with embeddings; without it they train one first. For `plus-emb` without
-        path scores it may be anything that scores answers, such as a `PyKEENScorer`, but without `run`.
+        Args:
+            dataset: Anything that `load_dataset` takes.
+            run: A folder that keeps finished stages. An interrupted fit resumes there, and a finished one is
+                only loaded. `load` gives a preliminary model while the fit is at work.
+            progress: Called after each step, in place of the display.
+            max_minutes: About how long the fit may take. Stages are cut short, and `left_out` says how.
+            restart: Start over, whatever the run folder holds.
+            embeddings: A folder that `rnnlogic embed` made, or a `RotatE`. Without it the variants with
+                embeddings train one first. For `plus-emb` without path scores it may be anything that scores
+                answers, such as a `PyKEENScorer`, but without `run`.
+            rules: A rule file, a run folder, a `RuleSet` or texts. They are always among the final rules, and
+                the only ones with `generate=False`.
+            generate: Whether to generate rules beside the given ones. By default RNNLogic+ does not, and the
+                other variants do.
+            verbose: Show the progress.
+            calibrate: Measure probabilities now; otherwise they are measured when asked for.
 
-        `rules` (a rule file, a run folder, a `RuleSet`, texts) are always among the final ones; with
-        `generate=False` they are the only ones. RNNLogic+ generates none beside given ones unless told to.
+        Returns:
+            The model itself.
+
+        Raises:
+            RNNLogicError: If the data cannot be read, the rules or embeddings do not fit them, or the folder
+                holds another run.
+
+        Examples:
+            >>> model = RNNLogic().fit("umls", run="runs/umls", max_minutes=10)
+            >>> model = RNNLogic().fit("umls", rules=["affects(X,Y) <- causes(X,Y)"], generate=False)
         """
         deadline = None if max_minutes is None else time.monotonic() + 60 * max_minutes
         from rnnlogic.fit.pipeline import learn
@@ -149,7 +140,7 @@ class RNNLogic(Arguments):
             self._take(data, config, learn(data, config, store, shown, deadline, embedding, given))
             if folder is not None:
                 args = self.dataset, self.scorer, shown, config.seed, budget.share(CALIBRATE)
-                _fitted(self._levels).calibration = calibration_of(folder, *args) if calibrate else None
+                fitted(self._levels).calibration = calibration_of(folder, *args) if calibrate else None
                 with budget.share(FINISH).enforced():
                     folder.finish(self.learned)
             self.left_out = cuts_of(memory.records) if folder is None else folder.left_out()
@@ -168,12 +159,32 @@ class RNNLogic(Arguments):
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> Listed[Answer]:
-        """The `most` best answers of (head, relation, ?); `tail` or `relation^-1` asks for heads.
+        """The best answers of (head, relation, ?), the most probable first.
 
-        Known facts (`facts`) are left out, or with `known="keep"` only marked. Candidates are the entities
-        that some rule reaches, or all where the embedding has a say too. The most probable come first;
-        `probability` is the chance that the fact is true (docs/probability.md). Answers that break a
-        constraint are left out, unless `allow_violations`; `left_out` of the list counts them.
+        Candidates are the entities that some rule reaches, or all where the embedding has a say too.
+
+        Args:
+            head: The known end; leave it out to ask for heads.
+            relation: The relation; `relation^-1` asks for heads, too.
+            most: How many answers to list.
+            facts: Those that count as known.
+            known: Whether to "drop" answers that are known facts, or to "keep" and mark them.
+            tail: The known end if heads are asked for.
+            allow_violations: List answers that break a constraint, too.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The answers, which print as a table. Their `probability` is the chance that the fact is true
+                (docs/probability.md). `left_out` of the list counts those that break a constraint.
+
+        Raises:
+            RNNLogicError: If a name is unknown, if both ends or none are given, or if the model is not
+                fitted.
+
+        Examples:
+            >>> model.predict("brazil", "embassy", most=3)
+            >>> model.predict(relation="embassy", tail="usa")
         """
         query = Question(head=head, relation=relation, tail=tail).forward(self.dataset.vocab)
         return self.predict_many([query], most, facts, known, allow_violations, missing)[0]
@@ -188,14 +199,47 @@ class RNNLogic(Arguments):
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> list[Listed[Answer]]:
-        """`predict` for many (head, relation) at once, on all threads."""
+        """The answers of `predict` for many questions at once, on all threads.
+
+        Args:
+            queries: A head and a relation each; `relation^-1` asks for heads.
+            most: How many answers to list of each.
+            facts: Those that count as known.
+            known: Whether to "drop" answers that are known facts, or to "keep" and mark them.
+            allow_violations: List answers that break a constraint, too.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The answers of each query, in the order of the queries.
+
+        Raises:
+            RNNLogicError: If a name is unknown or the model is not fitted.
+
+        Examples:
+            >>> model.predict_many([("brazil", "embassy"), ("usa", "embassy^-1")], most=3)
+        """
         how = Question(
             most=most, facts=facts, known=known, allow_violations=allow_violations, missing=missing
         )
         return self.answers([replace(how, head=head, relation=relation) for head, relation in queries])
 
     def answers(self, questions: Sequence[Question]) -> list[Listed[Answer]]:
-        """The answers of questions with one open end, which differ in their ends and relations only."""
+        """The answers of many questions with one open end each, on all threads.
+
+        Args:
+            questions: They differ in their ends and relations only.
+
+        Returns:
+            The answers of each question, in the order of the questions.
+
+        Raises:
+            RNNLogicError: If the questions differ in more, if one has no open end or two, or if a name is
+                unknown.
+
+        Examples:
+            >>> model.answers([Question(head="brazil", relation="embassy", most=3)])
+        """
         how = questions[0].without_ends if questions else Question()
         if any(question.without_ends != how for question in questions):
             raise RNNLogicError("questions that are asked together differ in their ends and relations only")
@@ -235,8 +279,27 @@ class RNNLogic(Arguments):
     ) -> Explanation | Comparison:
         """Why relation(head, tail) is likely: the reasons, then ideas, the rules of each, and their paths.
 
-        `facts` are those that are known; its rank is the place in the list of `predict`. With another answer
-        `instead`, why the two scores differ. `types` and `missing` mean what they mean to `complete`.
+        Args:
+            head: Where the fact begins.
+            relation: The relation of the fact, or its inverse.
+            tail: Where the fact ends.
+            paths: How many paths to show for each rule, at most.
+            facts: Those that are known. The rank is the place in the list of `predict` with the same ones.
+            detailed: How many of the strongest rules come with their paths; None means all.
+            instead: Another answer. Then the result says why the two scores differ.
+            types: The relation that says what kind of thing an entity is, or "off"; usual ones are found.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The explanation, or the comparison with `instead`; print it to read it.
+
+        Raises:
+            RNNLogicError: If a name is unknown or the model is not fitted.
+
+        Examples:
+            >>> print(model.explain("brazil", "embassy", "usa"))
+            >>> print(model.explain("brazil", "embassy", "usa", instead="cuba"))
         """
         how = Question(instead=instead, facts=facts, types=types, missing=missing)
         return self.why(replace(how, head=head, relation=relation, tail=tail), paths, detailed)
@@ -244,9 +307,21 @@ class RNNLogic(Arguments):
     def why(
         self, question: Question, paths: int = 3, detailed: int | None = DETAILED
     ) -> Explanation | Comparison:
-        """Explain the answer of a question with both ends; with `instead`, why it is preferred to another.
+        """Explain the answer of a question with both ends, as `explain` does.
 
-        The `detailed` strongest rules come with up to `paths` paths each; None: all do.
+        Args:
+            question: Its ends and relation; with `instead`, why the answer is preferred to another.
+            paths: How many paths to show for each rule, at most.
+            detailed: How many of the strongest rules come with their paths; None means all.
+
+        Returns:
+            The explanation, or the comparison with `instead` of the question.
+
+        Raises:
+            RNNLogicError: If a name is unknown or missing, or if the model is not fitted.
+
+        Examples:
+            >>> model.why(Question(head="brazil", relation="embassy", tail="usa"), paths=1)
         """
         head, relation, tail = (getattr(question, name) or "" for name in ("head", "relation", "tail"))
         facts, vocab = question.facts, self._reviewer.noted(self.dataset)
@@ -261,14 +336,6 @@ class RNNLogic(Arguments):
             return explain_on(basis, asked, paths, detailed)
         return compare_on(basis, asked, vocab.entity_id(question.instead), paths, detailed)
 
-    @property
-    def records(self) -> Records:
-        """How often each rule is right on the training facts; counted for a rule when first needed."""
-        if self._records is None or self._records.rules is not self.learned.rules:
-            held_out = HeldOut.of(self.dataset)
-            self._records = Records(self.dataset.graph("train"), self.learned.rules, held_out=held_out)
-        return self._records.doubting(self.decisions, self.dataset.vocab)
-
     @renamed(top="most")
     def rules(
         self,
@@ -281,10 +348,27 @@ class RNNLogic(Arguments):
         use: bool = False,
         progress: Progress | None = None,
     ) -> list[RuleInfo]:
-        """Rules by relation, best first; of one relation only, or only the `most` best of each.
+        """The learned rules by relation, best first.
 
-        Those come first that decide most on validation facts; `sort` is "use", "weight", "confidence" or
-        "support", and `use` counts what they decide anyway. Other figures are AMIE's on the training facts.
+        Args:
+            relation: List the rules of this relation only.
+            most: How many rules to list of each relation; None means all.
+            sort: What comes first. "use" means the rules that decide most on validation facts.
+            min_confidence: Leave out rules with less.
+            min_support: Leave out rules with less.
+            max_length: Leave out longer rules.
+            use: Count what rules decide on validation facts, even if they are sorted otherwise.
+            progress: Called after each step of the counting.
+
+        Returns:
+            The rules with their figures, which are AMIE's on the training facts except for their use.
+
+        Raises:
+            RNNLogicError: If the relation is unknown or the model is not fitted.
+
+        Examples:
+            >>> for rule in model.rules("embassy", most=3, sort="confidence"):
+            ...     print(rule.confidence, rule.text)
         """
         choice = Choice(most, sort, min_confidence, min_support, max_length, use)
         every = self.learned.rules.head_relations().tolist()
@@ -303,11 +387,28 @@ class RNNLogic(Arguments):
         max_minutes: float | None = None,
         allow_violations: bool = False,
     ) -> Report:
-        """Rank the answers of a split by the rules, among all entities or so many sampled ones.
+        """Rank the answers of a split by the rules.
 
-        `facts` are the known ones: those of train unless told otherwise. With `max_minutes` as large a sample
-        of the facts is asked as there is time for. Answers that break a constraint found in the known facts
-        come last, unless `allow_violations`.
+        Args:
+            split: The facts that are asked for.
+            facts: Those that are known; they must not contain the split.
+            sides: Whether to ask for tails, heads or both.
+            progress: Called after each step.
+            negatives: Rank each answer among this many sampled entities; by default among all.
+            seed: Decides which entities are sampled.
+            max_minutes: Ask as large a sample of the facts as there is time for.
+            allow_violations: Rank answers that break a constraint of the known facts like others. By default
+                they come last.
+
+        Returns:
+            The report with metrics such as MRR; print it to read it.
+
+        Raises:
+            RNNLogicError: If the split has no facts, if the known facts contain them, or if the model is not
+                fitted.
+
+        Examples:
+            >>> print(model.evaluate("valid", sides="tail"))
         """
         how = Question(facts=facts, allow_violations=allow_violations)
         return evaluate(
@@ -332,12 +433,31 @@ class RNNLogic(Arguments):
         allow_violations: bool = False,
         missing: float | None = None,
     ) -> Stream[NewFact]:
-        """The most probable facts that are not known (`facts`), best first, with reasons.
+        """The most probable facts that are not known, best first, with reasons.
 
-        They come one by one once all questions have been asked; memory does not grow with their number. Facts
-        are left out that break a constraint, unless `allow_violations`; `left_out` of the result counts them.
-        `types` is the relation that says what kind of thing an entity is ("off" for none). A budget leaves
-        out entities with few facts first. `missing` is the number of missing facts, or below 1 their share.
+        They come one by one once all questions have been asked; memory does not grow with their number.
+
+        Args:
+            relation: Propose facts of this relation only.
+            min_probability: Leave out facts that are less probable.
+            most: How many facts to propose.
+            facts: Those that count as known.
+            progress: Called after each step of each stage.
+            types: The relation that says what kind of thing an entity is, or "off"; usual ones are found.
+            budget: The time. If it is short, entities with few facts are left out first.
+            allow_violations: Propose facts that break a constraint, too.
+            missing: How many facts are missing, or below 1 their share of the known ones. By default an
+                estimate.
+
+        Returns:
+            The proposals, once each. `left_out` counts those that break a constraint.
+
+        Raises:
+            RNNLogicError: If the relation is unknown or an inverse, or if the model is not fitted.
+
+        Examples:
+            >>> for fact in model.complete("embassy", min_probability=0.5, most=5):
+            ...     print(fact.head, fact.tail, fact.probability)
         """
         how = Question(facts=facts, allow_violations=allow_violations, missing=missing, types=types)
         wanted = replace(how, relation=relation, min_probability=min_probability, most=most)
@@ -346,7 +466,23 @@ class RNNLogic(Arguments):
     def proposals(
         self, question: Question, progress: Progress | None = None, budget: Budget = UNLIMITED
     ) -> Stream[NewFact]:
-        """`complete` for the relation of a question, or for all."""
+        """The facts of `complete` for a question.
+
+        Args:
+            question: Its relation, or all without one; `min_probability`, `most`, `facts` and so on count,
+                too.
+            progress: Called after each step of each stage.
+            budget: The time. If it is short, entities with few facts are left out first.
+
+        Returns:
+            The proposals, once each. `left_out` counts those that break a constraint.
+
+        Raises:
+            RNNLogicError: If the relation is unknown or an inverse, or if the model is not fitted.
+
+        Examples:
+            >>> list(model.proposals(Question(relation="embassy", most=5)))
+        """
         from rnnlogic.complete.complete import complete, relations_named
 
         wanted = relations_named(self.dataset.vocab, question.relation)
@@ -360,33 +496,6 @@ class RNNLogic(Arguments):
         kept = (fact for fact in found if (fact.head, fact.relation, fact.tail) not in rejected)
         return Stream(islice(kept, question.most), None if possible is None else possible.left_out)
 
-    def constraints(self, evidence: Evidence = "train", types: str | None = None) -> Constraints:
-        """What cannot be true beside the known facts: found in those of the dataset, or stated.
-
-        `types` is the relation that says what kind of thing an entity is, or "off"; usual ones are found.
-        """
-        return self._constraints.on(self.dataset, evidence, self.graph(evidence), types)
-
-    def with_constraints(self, source: StatedSource) -> RNNLogic:
-        """The same model with other stated constraints: a file, or lines such as "functional: section"."""
-        other = copy(self)
-        texts = stated_texts(source, self.dataset.vocab)
-        other._config = changed(self.config, {"constraints": {"stated": texts}})
-        other._constraints = FoundConstraints(texts)
-        return other
-
-    def _limits(self, how: Question, graph: Graph | None = None) -> Constraints | None:
-        """The constraints that answers must keep; None if all are allowed."""
-        if how.allow_violations or not self.config.constraints.enabled:
-            return None
-        known = self.graph(how.facts) if graph is None else graph
-        return self._constraints.on(self.dataset, how.facts, known, how.types)
-
-    @property
-    def decisions(self) -> Decisions:
-        """What people decided about facts, as the file beside the run has it now."""
-        return self._reviewer.log.read()
-
     def review(
         self,
         head: str,
@@ -398,9 +507,28 @@ class RNNLogic(Arguments):
         probability: float | None = None,
         rule: str = "",
     ) -> Decision:
-        """Decide about a fact: "accept", "reject", "other-reason" (true, but not for this rule) or "unsure".
+        """Decide about a fact; the decision is kept at once.
 
-        It is kept at once. Rejected facts are no answers any more, accepted ones are known facts.
+        Rejected facts are no answers any more, accepted ones are known facts.
+
+        Args:
+            head: Where the fact begins.
+            relation: The relation of the fact, or its inverse.
+            tail: Where the fact ends.
+            verdict: "other-reason" means that the fact is true, but not for this rule.
+            comment: Why, in free words.
+            by: The person who decided.
+            probability: What the model said about the fact.
+            rule: The rule that "other-reason" is about; by default the first reason of `explain`.
+
+        Returns:
+            The decision as it is kept.
+
+        Raises:
+            RNNLogicError: If a name or the verdict is unknown, or if the model is not fitted.
+
+        Examples:
+            >>> model.review("brazil", "embassy", "usa", "accept", by="ann")
         """
         run = "" if self._folder is None else self._folder.resolve().name
         fact = straight_names(self.dataset.vocab, head, relation, tail)
@@ -408,91 +536,6 @@ class RNNLogic(Arguments):
             rule = next((one.rule.rule for one in self.explain(*fact).reasons), "")
         made = Decision(*fact, checked(verdict), comment, by, "", run, probability, rule)
         return self._reviewer.log.add(made)
-
-    def decision(self, head: str, relation: str, tail: str) -> Decision | None:
-        """What was decided about a fact, if anything."""
-        return self.decisions.current().get(straight_names(self.dataset.vocab, head, relation, tail))
-
-    def undo_review(
-        self, head: str | None = None, relation: str = "", tail: str = "", by: str = ""
-    ) -> Decision | None:
-        """Take back the decision about a fact, or the last one (of a person); gives what was taken back."""
-        last = self.decisions.last(by)
-        if head is not None:
-            last = self.decision(head, relation, tail)
-        if last is not None:
-            self._reviewer.log.undo(last.fact, by)
-        return last
-
-    def graph(self, evidence: Evidence = "train") -> Graph:
-        """The known facts: those of the evidence and the accepted ones, without the rejected ones."""
-        return self._reviewer.graph(self.dataset, evidence)
-
-    def calibration(self, progress: Progress | None = None) -> Calibration:
-        """How probable facts are for each kind of evidence; made by `fit`, or now if it was not."""
-        return _fitted(self._levels).every(progress or silent)
-
-    def level(
-        self,
-        evidence: Evidence = "train",
-        progress: Progress | None = None,
-        budget: Budget = UNLIMITED,
-        missing: float | None = None,
-    ) -> Level:
-        """How probable facts are that the evidence lacks (`missing` of them), measured if need be."""
-        return _fitted(self._levels).of(evidence, progress or silent, budget, missing)
-
-    def on(self, graph: Any) -> RNNLogic:
-        """A model with the same rules and weights on another graph, of anything that `load_dataset` takes.
-
-        Entities may be others; relations are matched by name. `transfer` of the new model tells which had no
-        match and how many rules were dropped for it.
-        """
-        if not isinstance(graph, Dataset):
-            graph = load_dataset(graph, attributes=[one.name for one in self.dataset.vocab.attributes])
-        dataset = labelled_like(graph, self.dataset.vocab).counting(self.config.path_kind)
-        learned, report = transfer(self.learned, self.dataset.vocab, dataset)
-        moved = RNNLogic(self.config)._take(dataset, self.config, learned)
-        moved.transfer = report
-        moved._constraints = FoundConstraints(self.config.constraints.stated, is_moved=True)
-        return moved
-
-    def with_labels(self, labels: Labels | Vocab) -> RNNLogic:
-        """The same model with names to show: a mapping, a file of `name<TAB>label` lines, or a vocabulary."""
-        shown = copy(self)
-        shown._dataset = self.dataset.with_vocab(relabelled(self.dataset.vocab, labels).vocab)
-        return shown
-
-    def with_templates(self, templates: Templates) -> RNNLogic:
-        """The same model with relations said so: `{"depends": "X depends on Y"}`, or a file of such lines."""
-        shown = copy(self)
-        shown._dataset = self.dataset.with_vocab(templated(self.dataset.vocab, templates).vocab)
-        return shown
-
-    def with_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
-        """A model whose evidence holds these facts (head, relation, tail) too; this one stays as it is.
-
-        Nothing is learned anew, so it is quick. New entities are welcome, except where there is an embedding.
-        """
-        dataset = dataset_with(self.dataset, facts, new_entities=self.scorer.embedding is None)
-        return self._like_this(dataset, self.learned)
-
-    def without_facts(self, facts: Iterable[Sequence[str]]) -> RNNLogic:
-        """A model that does not know these facts (head, relation, tail); this one stays as it is.
-
-        They may be facts of the data or accepted ones. Nothing is learned or measured again.
-        """
-        given = list(facts)
-        if not all(not isinstance(fact, str) and len(fact) == 3 for fact in given):
-            raise RNNLogicError("give facts of three names each: (head, relation, tail)")
-        gone = frozenset(straight_names(self.dataset.vocab, *fact) for fact in given)
-        accepted = frozenset(one.fact for one in self.decisions.current().values() if one.is_true)
-        for fact in lacking(self.dataset, gone, accepted):
-            raise RNNLogicError(f"{' '.join(fact)!r} is no known fact, so it cannot be taken away")
-        less = self._like_this(removed(self.dataset, gone), self.learned)
-        _fitted(less._levels).calibration = _fitted(self._levels).calibration
-        less._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone | gone)
-        return less
 
     def falls(
         self,
@@ -504,8 +547,21 @@ class RNNLogic(Arguments):
     ) -> list[Fallen]:
         """Accepted facts and proposals that lose their support if these facts go, the greatest loss first.
 
-        With a threshold, those that fall below it; otherwise those whose probability falls by .05 or more.
-        The `most` best proposals are looked at.
+        Args:
+            facts: What would go; a head, a relation and a tail each.
+            threshold: List what falls below this probability. By default, what loses .05 or more.
+            most: How many of the best proposals to look at.
+            evidence: The facts that count as known.
+            progress: Called after each step of each stage.
+
+        Returns:
+            What falls, with its probability before and after.
+
+        Raises:
+            RNNLogicError: If a fact is not known or the model is not fitted.
+
+        Examples:
+            >>> model.falls([("brazil", "embassy", "usa")], most=100)
         """
         from rnnlogic.complete.falls import what_falls
 
@@ -516,84 +572,3 @@ class RNNLogic(Arguments):
         graphs = self.graph(evidence), less.graph(evidence)
         about = graphs, self.dataset.vocab, self.scorer, level
         return what_falls(about, accepted, proposals, frozenset(gone), threshold, self.records)
-
-    def with_rules(self, rules: RuleSource) -> RNNLogic:
-        """A model that uses these rules too, though it was not trained on them; this one stays as it is.
-
-        Only RNNLogic+ with vectors by an LSTM can tell what a rule is worth that it has never seen.
-        """
-        given = read_given(rules, self.dataset.vocab).rules
-        queries = self.config.mine.queries_per_relation
-        learned = with_new_rules(self.learned, given, self.dataset.graph("train"), queries)
-        return self._like_this(self.dataset, learned)
-
-    def save(self, folder: str | Path) -> Path:
-        """Write a run folder that `load` reads back; it must be new or empty."""
-        run = Run.create(folder, self.dataset, self.config)
-        if self.scorer.embedding is not None:
-            save_with_run(self.scorer.embedding, self.dataset.vocab, run)
-        if (calibration := _fitted(self._levels).calibration) is not None:
-            run.save_calibration(*pack_calibration(calibration))
-        run.finish(self.learned)
-        DecisionLog.of_run(folder).extend(self.decisions.every)
-        return run.folder
-
-    @classmethod
-    def load(cls, folder: str | Path) -> RNNLogic:
-        """A fitted model from its run folder, which holds or names all it needs.
-
-        While a fit is at work, or if it was stopped, the best model so far; `preliminary` says so.
-        """
-        fitted = load_fitted(folder)
-        model = cls()._take(fitted.dataset, fitted.config, fitted.learned, fitted.calibration)
-        model.preliminary, model.left_out = fitted.preliminary, fitted.left_out
-        model._folder = _fitted(model._levels).folder = Path(folder)
-        model._reviewer = Reviewer(DecisionLog.of_run(folder))
-        return model
-
-    @property
-    def dataset(self) -> Dataset:
-        """The data it was fitted on."""
-        return _fitted(self._dataset)
-
-    @property
-    def learned(self) -> Learned:
-        """Rules, weights and statistics."""
-        return _fitted(self._learned)
-
-    @property
-    def config(self) -> Config:
-        """The settings; before `fit`, those given."""
-        return _fitted(self._config)
-
-    @property
-    def scorer(self) -> Predictor:
-        """The predictor, which is a scorer for `evaluate`."""
-        return self.learned.predictor
-
-    def _like_this(self, dataset: Dataset, learned: Learned) -> RNNLogic:
-        more = RNNLogic(self.config)._take(dataset, self.config, learned)
-        more.transfer, more.preliminary = self.transfer, self.preliminary
-        more._reviewer = Reviewer(self._reviewer.log, self._reviewer.gone)
-        return more
-
-    def _take(
-        self,
-        dataset: Dataset,
-        config: Config,
-        learned: Learned,
-        calibration: tuple[Arrays, dict[str, Any]] | None = None,
-    ) -> RNNLogic:
-        self._dataset, self._config, self._learned = dataset, config, learned
-        self._constraints = FoundConstraints(config.constraints.stated, self.transfer is not None)
-        self.preliminary, self.left_out, self._folder = None, {}, None
-        self._levels = Levels(dataset, learned.predictor, config.seed)
-        if calibration is not None:
-            self._levels.calibration = unpack_calibration(*calibration, dataset.vocab.num_relations)
-        return self
-
-
-def _fitted(part: Part | None) -> Part:
-    if part is None:
-        raise RNNLogicError("the model is not fitted yet; call fit(dataset) or RNNLogic.load(folder)")
-    return part

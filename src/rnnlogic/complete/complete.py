@@ -46,17 +46,29 @@ QUESTIONS, SECOND = 0.5, 0.6  # shares of a budget; reasons take the rest
 
 @dataclass(frozen=True)
 class NewFact:
-    """A missing fact, how probable it is, and the first reason for it."""
+    """A missing fact, how probable it is, and the first reason for it.
+
+    Attributes:
+        head: Where the fact begins.
+        relation: The relation of the fact.
+        tail: Where the fact ends.
+        probability: The chance that it is true.
+        rule: The rule that `explain` names first; None if only an embedding reaches the fact.
+        path: One walk of that rule from head to tail.
+        facts: The facts of that walk.
+        labels: What people see of head, relation, tail, rule and path, where they have labels.
+        told: The weight and the sources of each of the facts, where any has some.
+    """
 
     head: str
     relation: str
     tail: str
     probability: float
-    rule: str | None  # the rule that `explain` names first; None if only an embedding reaches it
-    path: str | None  # one walk of that rule from head to tail
-    facts: tuple[tuple[str, str, str], ...]  # the facts of that walk
-    labels: Mapping[str, str] = field(default_factory=dict)  # what people see of head, ..., path, if labelled
-    told: tuple[Mapping[str, Any], ...] = ()  # weight and sources of each of the facts, where any has some
+    rule: str | None
+    path: str | None
+    facts: tuple[tuple[str, str, str], ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[Mapping[str, Any], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -72,7 +84,14 @@ class NewFact:
         return values | ({"labels": dict(self.labels)} if self.labels else {})
 
     def shown(self, name: str) -> str | None:
-        """Head, relation, tail, rule or path as people see it."""
+        """A part of it as people see it.
+
+        Args:
+            name: One of head, relation, tail, rule and path.
+
+        Returns:
+            Its label, or its name if it has none.
+        """
         text: str | None = getattr(self, name)
         return self.labels.get(name, text)
 

@@ -293,9 +293,23 @@ def _mark(codes: Codes, code: int, broken: ArrayLike) -> None:
 def find_constraints(
     dataset: Any, evidence: Evidence = "all", stated: Stated = NOTHING_STATED, types: str | None = None
 ) -> Constraints:
-    """The constraints of anything that `load_dataset` takes, those with exceptions too.
+    """The constraints of a graph, those with exceptions too.
 
-    Print `.lines()`, ask `.reason(...)`, or iterate. By default all facts are looked at.
+    Args:
+        dataset: Anything that `load_dataset` takes.
+        evidence: The facts to look at.
+        stated: Constraints that people stated, to add.
+        types: The relation that says what kind of thing an entity is, or "off"; usual ones are found.
+
+    Returns:
+        The constraints. Print `.lines()`, ask `.reason(...)`, or iterate.
+
+    Raises:
+        RNNLogicError: If the data cannot be read, or `types` is no relation.
+
+    Examples:
+        >>> for line in find_constraints("nations").lines():
+        ...     print(line)
     """
     data = load_dataset(dataset)
     return Constraints.of(data.graph(evidence), data.vocab, stated, types)

@@ -98,20 +98,35 @@ class DataWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Names and facts, split into train, valid and test; immutable."""
+    """Names and facts, split into train, valid and test; immutable.
+
+    Attributes:
+        name: What the dataset is called.
+        vocab: The names of its ids.
+        train: The facts to learn from, [n, 3] ids of head, relation (< R) and tail.
+        valid: The facts that choose between models.
+        test: The facts that measure a model.
+        report: What reading the data found.
+        source: One line that says where the facts came from and how they were split.
+        accepted: Facts that a review accepted, [n, 3].
+        rejected: Facts that a review rejected, [n, 3].
+        annotations: Weights and sources of facts, if there are any.
+        values: Numbers and dates of entities [attributes, entities], if there are any.
+        path_kind: Which walks of its graphs count as paths of rules.
+    """
 
     name: str
     vocab: Vocab
-    train: Triples  # [n, 3] head, relation (< R), tail
+    train: Triples
     valid: Triples
     test: Triples
     report: CleaningReport = field(default_factory=CleaningReport)
-    source: str = ""  # one line: where the facts came from and how they were split
-    accepted: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))  # in a review, [n, 3]
+    source: str = ""
+    accepted: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))
     rejected: Triples = field(default_factory=lambda: np.empty((0, 3), np.int32))
-    annotations: Annotations | None = None  # weights and sources of facts, if there are any
-    values: Values | None = None  # [attributes, entities] numbers and dates, if there are any
-    path_kind: PathKind = "simple"  # which walks of its graphs count as paths of rules
+    annotations: Annotations | None = None
+    values: Values | None = None
+    path_kind: PathKind = "simple"
     _graphs: dict[str, Graph] = field(default_factory=dict, init=False, repr=False)
     _kept: dict[str, KeptGraph] = field(default_factory=dict, init=False, repr=False)
 
@@ -126,14 +141,28 @@ class Dataset:
         return f"Dataset({self.name}: {sizes}, {facts} facts)"
 
     def with_vocab(self, vocab: Vocab) -> Dataset:
-        """The same facts with other names to show; graphs that were built are kept."""
+        """The same facts with other names to show; graphs that were built are kept.
+
+        Args:
+            vocab: The names.
+
+        Returns:
+            A new dataset.
+        """
         shown = replace(self, vocab=vocab)
         shown._graphs.update(self._graphs)
         shown._kept.update(self._kept)
         return shown
 
     def counting(self, path_kind: PathKind) -> Dataset:
-        """The same facts, with another choice of the walks that count as paths; built graphs are kept."""
+        """The same facts, with another choice of the walks that count as paths; built graphs are kept.
+
+        Args:
+            path_kind: "simple" counts paths that visit no entity twice, "walks" all of them.
+
+        Returns:
+            The dataset itself if the choice is the same, else a new one.
+        """
         if path_kind == self.path_kind:
             return self
         other = replace(self, path_kind=path_kind)
@@ -142,24 +171,58 @@ class Dataset:
         return other
 
     def facts(self, split: str) -> Triples:
-        """The facts of "train", "valid" or "test"."""
+        """The facts of a split.
+
+        Args:
+            split: "train", "valid" or "test".
+
+        Returns:
+            The ids of head, relation and tail, [n, 3].
+
+        Raises:
+            RNNLogicError: If the split is unknown.
+        """
         if split not in EVIDENCE_SPLITS["all"]:
             raise UnknownNameError("split", split, EVIDENCE_SPLITS["all"])
         facts: Triples = getattr(self, split)
         return facts
 
     def weight_of(self, fact: Sequence[int]) -> float:
-        """The weight of a fact (head, relation, tail) of ids, inverse or not; 1 if it has none."""
+        """The weight of a fact; 1 if it has none.
+
+        Args:
+            fact: The ids of head, relation and tail; the relation may be an inverse.
+
+        Returns:
+            Above 0 and at most 1.
+        """
         if self.annotations is None:
             return 1.0
         return float(self.annotations.weights_of(np.array([self.vocab.as_fact(*fact)], np.int32))[0])
 
     def sources_of(self, fact: Sequence[int]) -> tuple[str, ...]:
-        """The names of the sources of a fact of ids, inverse or not; empty if it has none."""
+        """The sources of a fact.
+
+        Args:
+            fact: The ids of head, relation and tail; the relation may be an inverse.
+
+        Returns:
+            Their names; empty if the fact has none.
+        """
         return () if self.annotations is None else self.annotations.sources_of(self.vocab.as_fact(*fact))
 
     def facts_from(self, source: str) -> list[tuple[str, str, str]]:
-        """The facts by name that no other source has, those of valid and test included."""
+        """The facts that no other source has, those of valid and test included.
+
+        Args:
+            source: The name of the source.
+
+        Returns:
+            Head, relation and tail of each fact by name.
+
+        Raises:
+            RNNLogicError: If no fact has this source.
+        """
         notes, names = self.annotations, self.vocab
         known = sorted({name for one in notes.source_sets for name in one}) if notes is not None else []
         if notes is None or notes.sources is None or source not in known:
@@ -171,18 +234,46 @@ class Dataset:
         return [(names.entities[h], names.relations[r], names.entities[t]) for h, r, t in found.tolist()]
 
     def weights(self, split: str) -> NDArray[np.float64] | None:
-        """The weights of the facts of a split, in their order; None if no fact has a weight."""
+        """The weights of the facts of a split.
+
+        Args:
+            split: "train", "valid" or "test".
+
+        Returns:
+            The weights in the order of the facts; None if no fact has a weight.
+
+        Raises:
+            RNNLogicError: If the facts have weights and the split is unknown.
+        """
         if self.annotations is None or self.annotations.weights is None:
             return None
         return self.annotations.weights_of(self.facts(split))
 
     def without_training_facts(self) -> list[str]:
-        """Relations of which nothing can be learned, by name."""
+        """Relations of which nothing can be learned.
+
+        Returns:
+            Their names.
+        """
         known = np.bincount(self.train[:, 1], minlength=self.vocab.num_relations)
         return [self.vocab.relations[relation] for relation in np.flatnonzero(known == 0)]
 
     def graph(self, evidence: Evidence = "train") -> Graph:
-        """The graph of "train", "train+valid" or "all" facts; built or opened once."""
+        """The graph of some of the facts; built or opened once.
+
+        Args:
+            evidence: Which splits it holds.
+
+        Returns:
+            The graph, with weights and numbers where there are any.
+
+        Raises:
+            RNNLogicError: If the evidence is unknown.
+
+        Examples:
+            >>> data = load_dataset("umls")
+            >>> data.graph("all").neighbours(0, data.vocab.relation_id("affects"))
+        """
         if evidence not in EVIDENCE_SPLITS:
             raise UnknownNameError("evidence", evidence, EVIDENCE_SPLITS)
         if evidence not in self._graphs:
@@ -192,12 +283,24 @@ class Dataset:
         return self._graphs[evidence]
 
     def weighed(self, graph: Graph) -> Graph:
-        """A graph of its entities and relations with the weights of facts."""
+        """A graph of the same entities and relations, with the weights of facts.
+
+        Args:
+            graph: Any facts.
+
+        Returns:
+            The same graph if no fact has a weight, else a new one.
+        """
         notes = self.annotations
         return graph if notes is None or notes.weights is None else graph.weighing(notes.weights_of)
 
     def keep_graph(self, evidence: Evidence, opened: KeptGraph) -> None:
-        """Say how to open a graph that was built before from the same facts; asked when it is needed."""
+        """Say how to open a graph that was built before from the same facts; asked when it is needed.
+
+        Args:
+            evidence: Which splits the graph holds.
+            opened: Opens it, or gives None if it is not there any more.
+        """
         self._kept[evidence] = opened
 
     def _built(self, evidence: Evidence) -> Graph:
@@ -221,28 +324,53 @@ def load_dataset(
 ) -> Dataset:
     """Load a knowledge graph from nearly anything.
 
-    `x` is a name (`umls`; folders under $RNNLOGIC_DATA come first), a folder with train/valid/test files, a
-    single file or zip archive, `-` for standard input, the address of a SPARQL endpoint, a database file or
-    connection (with `query`), a pandas or polars frame, a list or array of triples, a networkx graph, a
-    PyKEEN dataset or triples factory, or a Dataset. A text that is a name is never taken as a path: write
-    `./umls` for a folder called umls.
+    If the data seem to have been read wrongly, a `DataWarning` and the report say why. Relations whose tails
+    are plainly numbers or dates become attributes. Names get ids in sorted order, unless the folder has
+    entities.dict and relations.dict.
 
-    `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1) where their
-    own names do not say; `sep` is what separates them, `encoding` how a text file is written. `labels` are
-    names to show, a mapping or a file of `name<TAB>label` lines, for entities and relations alike;
-    `templates` say how a relation is said (`relation<TAB>X depends on Y<TAB>Y is needed by X`). If the data
-    seem to have been read wrongly, a `DataWarning` and the report say why.
+    Args:
+        x: One of these:
 
-    `weight` and `source` name columns that give each fact a weight above 0 and at most 1 (`"score/1000"`
-    divides) and its sources; `min_weight` and `without_source` leave facts out. Rows with an empty cell are
-    an error, unless `skip_incomplete`; facts with NULL, N/A, nan, - or unknown as a name are skipped, unless
-    `keep_null_words`. Relations whose tails are plainly numbers or dates become attributes; `numeric` names
-    these relations instead, or is "off"; `attributes` are those of another graph to read these data like.
-    `progress` is called with a line now and then while a large file is read.
+            - a name such as `umls`; folders under $RNNLOGIC_DATA come first
+            - a folder with train/valid/test files, a single file, or a zip archive
+            - `-` for standard input
+            - the address of a SPARQL endpoint, or a database file or connection (with `query`)
+            - a pandas or polars frame, or a list or array of triples
+            - a networkx graph, a PyKEEN dataset or triples factory, or a Dataset
 
-    Facts without a split are split at random by `ratios` (train, valid, test) and `seed`; train mentions
-    every entity and relation. Names get ids in sorted order, unless the folder has entities.dict and
-    relations.dict.
+            A text that is a name is never taken as a path: write `./umls` for a folder called umls.
+        seed: Decides how facts without a split are split.
+        ratios: The shares of train, valid and test for such facts; train mentions every entity and relation.
+        name: What to call the dataset; by default its source decides.
+        labels: Names to show, for entities and relations alike: a mapping, or a file of `name<TAB>label`
+            lines.
+        templates: How a relation is said: a mapping, or a file of lines
+            `relation<TAB>X depends on Y<TAB>Y is needed by X`.
+        **reading: More keywords, for data that need them:
+
+            - `columns` names the columns of head, relation and tail (`"from,kind,to"`, or numbers from 1)
+              where their own names do not say.
+            - `sep` is what separates columns, `encoding` how a text file is written.
+            - `query` is what a database or an endpoint is asked.
+            - `weight` names the column of weights above 0 and at most 1 (`"score/1000"` divides);
+              `min_weight` leaves facts with less out.
+            - `source` names the column of sources; `without_source` leaves facts of some out.
+            - `skip_incomplete` skips rows with an empty cell, which are an error otherwise.
+            - `keep_null_words` keeps facts with NULL, N/A, nan, - or unknown as a name, which are skipped
+              otherwise.
+            - `numeric` names the relations that become attributes, or is "off".
+            - `attributes` are those of another graph to read these data like.
+            - `progress` is called with a line now and then while a large file is read.
+
+    Returns:
+        The dataset, whose `report` tells what reading it found.
+
+    Raises:
+        RNNLogicError: If the data cannot be read, or hold no facts.
+
+    Examples:
+        >>> load_dataset("umls")
+        >>> load_dataset([("ann", "parent", "bob"), ("bob", "parent", "cem")], ratios=(1, 0, 0))
     """
     options = read_options(reading)
     if isinstance(x, Dataset):

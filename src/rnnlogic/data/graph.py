@@ -56,7 +56,19 @@ class Graph:
 
     @staticmethod
     def from_triples(triples: ArrayLike, num_entities: int, num_relations: int) -> Graph:
-        """Build from facts (head, relation, tail) with relation < R; repeated facts count once."""
+        """Build a graph from facts; repeated ones count once.
+
+        Args:
+            triples: The ids of head, relation (< R) and tail, [n, 3].
+            num_entities: How many entities there are.
+            num_relations: How many relations R there are, inverses left out.
+
+        Returns:
+            The graph, with inverses.
+
+        Raises:
+            ValueError: If an id is out of range.
+        """
         facts = np.asarray(triples).reshape(-1, 3)
         if len(facts):
             _check_range("entity", facts[:, [0, 2]], num_entities)
@@ -171,7 +183,15 @@ class Graph:
         return relation - r if relation >= r else relation + r
 
     def neighbours(self, head: int, relation: int) -> NDArray[np.int32]:
-        """All tails t with relation(head, t), ascending; a view."""
+        """All tails t with relation(head, t).
+
+        Args:
+            head: The id of an entity.
+            relation: The id of a relation or of an inverse.
+
+        Returns:
+            The ids of the tails, ascending; a view.
+        """
         a = self.arrays
         lo, hi = a.relation_rows[relation], a.relation_rows[relation + 1]
         row = lo + a.row_head[lo:hi].searchsorted(head)
@@ -211,20 +231,40 @@ class Graph:
         return which, self.arrays.tails[first[which] + within]
 
     def has(self, head: int, relation: int, tail: int) -> bool:
-        """Whether relation(head, tail) is a fact; the relation may be an inverse."""
+        """Whether relation(head, tail) is a fact.
+
+        Args:
+            head: The id of an entity.
+            relation: The id of a relation or of an inverse.
+            tail: The id of an entity.
+
+        Returns:
+            True if it is.
+        """
         tails = self.neighbours(head, relation)
         place = np.searchsorted(tails, tail)
         return bool(place < len(tails) and tails[place] == tail)
 
     def edges(self, relation: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Heads and tails of all edges of one relation (or inverse), sorted by head, then tail."""
+        """The edges of one relation.
+
+        Args:
+            relation: The id of a relation or of an inverse.
+
+        Returns:
+            Heads and tails, sorted by head, then tail.
+        """
         a = self.arrays
         lo, hi = a.relation_rows[relation], a.relation_rows[relation + 1]
         heads = np.repeat(a.row_head[lo:hi], np.diff(a.row_edges[lo : hi + 1]))
         return heads, a.tails[a.row_edges[lo] : a.row_edges[hi]]
 
     def triples(self) -> Triples:
-        """All facts, inverses left out, sorted by relation, head, tail."""
+        """All facts, inverses left out.
+
+        Returns:
+            The ids of head, relation and tail [n, 3], sorted by relation, head, tail.
+        """
         blocks = []
         for relation in range(self.num_relations):
             heads, tails = self.edges(relation)

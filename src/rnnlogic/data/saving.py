@@ -210,11 +210,23 @@ def _checked(split: str, facts: Triples, vocab: Vocab) -> Triples:
 
 
 def save_dataset(dataset: Dataset, folder: str | Path, *, force: bool = False) -> Path:
-    """Write train.txt, valid.txt, test.txt, labels, attributes, and .dict files unless ids follow from names.
+    """Write a dataset as a folder that `load_dataset` reads back.
 
-    Facts with weights or sources go to train.tsv, valid.tsv and test.tsv, whose header names these columns.
-    Every file appears whole or not at all. A folder that is not empty is refused. With `force` its files are
-    replaced, and other dataset files in it are removed, as `load_dataset` would read them too.
+    It gets train.txt, valid.txt and test.txt, labels, attributes, and .dict files unless ids follow from
+    names. Facts with weights or sources go to train.tsv, valid.tsv and test.tsv, whose header names these
+    columns. Every file appears whole or not at all.
+
+    Args:
+        dataset: All of its splits need facts.
+        folder: It must be new or empty, unless `force`.
+        force: Replace the files of the folder. Other dataset files in it are removed, as `load_dataset` would
+            read them too.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RNNLogicError: If the folder is not empty or cannot be written, or if a split is empty.
     """
     folder = Path(folder)
     if folder.is_dir() and any(folder.iterdir()) and not force:

@@ -75,12 +75,26 @@ class Vocab:
         return self.shows_labels and bool(self.entity_labels or self.relation_labels)
 
     def inverse(self, relation: int) -> int:
-        """The id of the inverse relation."""
+        """The id of the inverse relation.
+
+        Args:
+            relation: The id of a relation, 0..2R-1.
+
+        Returns:
+            The id of its inverse; that of an inverse is the relation.
+        """
         r = self.num_relations
         return relation - r if relation >= r else relation + r
 
     def relation_name(self, relation: int) -> str:
-        """Name of a relation id; inverses end in `^-1`."""
+        """The name of a relation.
+
+        Args:
+            relation: Its id, 0..2R-1.
+
+        Returns:
+            The name; inverses end in `^-1`.
+        """
         r = self.num_relations
         return self.relations[relation] if relation < r else self.relations[relation - r] + INVERSE
 
@@ -146,7 +160,17 @@ class Vocab:
         return name in self._entity_ids or len(self._labelled_entities.get(name, ())) == 1
 
     def entity_id(self, name: str) -> int:
-        """Id of an entity by name, by a label that only one has, or by either in other case or accents."""
+        """The id of an entity.
+
+        Args:
+            name: Its name, a label that only one has, or either in other case or accents.
+
+        Returns:
+            The id.
+
+        Raises:
+            RNNLogicError: If there is none, or more than one; the message lists those that are near.
+        """
         place = bisect_left(self.entities, name)
         if place < len(self.entities) and self.entities[place] == name:
             return place  # names ascend, unless their order was given: no need to index millions of them
@@ -167,7 +191,17 @@ class Vocab:
         return self._folded_entities.get(folded(name), [])
 
     def relation_id(self, name: str) -> int:
-        """Id of a relation by name, or by a label that only one relation has; with `^-1`, of its inverse."""
+        """The id of a relation.
+
+        Args:
+            name: Its name, or a label that only one relation has; with `^-1`, that of its inverse.
+
+        Returns:
+            The id, 0..2R-1.
+
+        Raises:
+            RNNLogicError: If there is none, or more than one, or if it holds numbers or dates.
+        """
         found = self._find_relation(name)
         if found is not None:
             return found
@@ -184,7 +218,17 @@ class Vocab:
         return found + self.num_relations
 
     def attribute_id(self, name: str) -> int:
-        """Id of an attribute by name, or by a label that only it has."""
+        """The id of an attribute.
+
+        Args:
+            name: Its name, or a label that only it has.
+
+        Returns:
+            The id.
+
+        Raises:
+            RNNLogicError: If there is none, or more than one; the message lists those that are near.
+        """
         found = self._attribute_ids.get(name)
         if found is None:
             named = [i for i, one in enumerate(self.attributes) if self.attribute_label(i) == name]

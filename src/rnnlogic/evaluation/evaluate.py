@@ -89,14 +89,33 @@ def evaluate(
     budget: Budget = UNLIMITED,
     constraints: Constraints | None = None,
 ) -> Report:
-    """Rank the answers of a split, filtered against all facts, with queries grounded on `evidence`.
+    """Rank the answers of a split by any scorer, other known answers left out.
 
     A fact (h, r, t) asks (h, r, ?) with answer t (tail side) and (t, r^-1, ?) with answer h (head side).
-    `chunk` queries are scored at a time; it changes memory and speed, never the result. Of a split with more
-    than `most_facts` a fixed random sample is asked. With `negatives`, each answer is ranked among that many
-    entities that are not known answers, drawn with `seed`, instead of among all. With a budget as large a
-    sample is asked as there is time for. Answers that break `constraints` count as not reached: they come
-    after all that rules reach.
+
+    Args:
+        scorer: What scores the answers of queries.
+        dataset: All of its facts tell which answers are known.
+        split: The facts that are asked for.
+        evidence: The facts that queries are grounded on; they must not contain the split.
+        sides: Whether to ask for tails, heads or both.
+        chunk: How many queries to score at a time. It changes memory and speed, never the result.
+        progress: Called after each step.
+        most_facts: Of a split with more facts, ask a fixed random sample of this size.
+        negatives: Rank each answer among this many sampled entities that are no known answers; by default
+            among all.
+        seed: Decides which entities are sampled.
+        budget: The time. As large a sample is asked as there is time for.
+        constraints: Answers that break them count as not reached: they come after all that rules reach.
+
+    Returns:
+        The report with metrics such as MRR; print it to read it.
+
+    Raises:
+        RNNLogicError: If the split has no facts, if the evidence contains them, or if a score is NaN.
+
+    Examples:
+        >>> print(evaluate(model.scorer, model.dataset, "valid"))
     """
     if budget.is_limited:
         total = min(len(_facts(dataset, split)), most_facts or 1 << 62)

@@ -24,14 +24,23 @@ NOTHING: Mapping[tuple[int, int], Sequence[int]] = {}
 
 @dataclass(frozen=True)
 class Answer:
-    """A candidate, and how strongly it is believed."""
+    """A candidate, and how strongly it is believed.
+
+    Attributes:
+        entity: Its name in the data.
+        label: What people see.
+        score: What the predictor gives it.
+        probability: The chance that the fact is true.
+        share: The softmax of the scores over the candidates.
+        is_known: Whether the fact is in the evidence already.
+    """
 
     entity: str
     label: str
     score: float
-    probability: float  # the chance that the fact is true
-    share: float  # softmax of the scores over the candidates
-    is_known: bool  # whether the fact is in the evidence already
+    probability: float
+    share: float
+    is_known: bool
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -39,23 +39,41 @@ LEGEND = "The top contributor adds most to the first answer of a validation quer
 
 @dataclass(frozen=True)
 class RuleInfo:
-    """A learned rule and its numbers; AMIE's figures count distinct pairs (X, Y) of the training facts."""
+    """A learned rule and its numbers; AMIE's figures count distinct pairs (X, Y) of the training facts.
+
+    Attributes:
+        relation: What the rule concludes.
+        text: The rule as `parse_rule` reads it.
+        weight: What it adds to a score.
+        prior: Its probability under the generator, given the relation; None for rules given by hand.
+        predictions: How many pairs the body joins.
+        support: How many predictions are facts.
+        confidence: Support divided by predictions.
+        pca_confidence: Support divided by the predictions whose X has a fact of the head.
+        head_coverage: Support divided by the facts of the head.
+        share: The share of the entities X that the figures come from; with 1 they are exact.
+        decided: How many first answers of validation queries it adds most to; None if they are not counted.
+        right: How many of those are validation facts.
+        label: The rule as people see it.
+        lift: How many times as often as chance what it reaches is an answer; None if that is not known.
+        rule: The rule as ids, which other graphs have not; no part of JSON.
+    """
 
     relation: str
     text: str
     weight: float
-    prior: float | None  # probability under the generator, given the relation; None for rules given by hand
-    predictions: int  # pairs that the body joins
-    support: int  # predictions that are facts
-    confidence: float  # support / predictions
-    pca_confidence: float  # support / predictions whose X has a fact of the head
-    head_coverage: float  # support / facts of the head
-    share: float  # of the entities X that the figures come from; 1: they are exact
-    decided: int | None  # first answers of validation queries to which it adds most; None: not counted
-    right: int | None  # those of them that are validation facts
-    label: str  # the rule as people see it
-    lift: float | None  # times as often as chance that what it reaches is an answer; None: not known
-    rule: Rule = field(compare=False, repr=False)  # as ids, which other graphs have not; no part of JSON
+    prior: float | None
+    predictions: int
+    support: int
+    confidence: float
+    pca_confidence: float
+    head_coverage: float
+    share: float
+    decided: int | None
+    right: int | None
+    label: str
+    lift: float | None
+    rule: Rule = field(compare=False, repr=False)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

@@ -44,7 +44,18 @@ class Fitted(Protocol):
 
 
 def run_card(model: Fitted, folder: str | Path | None = None) -> Card:
-    """One page about a fitted model; with its run folder, also scores that were kept and the frontier."""
+    """One page about a fitted model: its data, rules, settings, scores and probabilities.
+
+    Args:
+        model: The fitted model.
+        folder: Its run folder. It adds scores that were kept, and the frontier of sizes and scores.
+
+    Returns:
+        The page, which gives itself as HTML, Markdown or plain values.
+
+    Raises:
+        RNNLogicError: If the model is not fitted, or the folder is no run.
+    """
     run = None if folder is None else Run.open(folder)
     sections = [_data(model.dataset), _model(model.learned, run), _settings(model.config), _scores(run)]
     sections += [_probabilities(model.level()), *_frontier(run), _rules(model.learned, model.dataset)]

@@ -68,7 +68,23 @@ _TOKEN = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _TOKE
 
 
 def parse_rule(text: str, vocab: Vocab) -> Rule:
-    """Read a rule in the long or the short form; `RuleError` names the column and what was expected."""
+    """Read a rule in the long or the short form.
+
+    Args:
+        text: The rule, as `format_rule` writes it.
+        vocab: The names that it may use.
+
+    Returns:
+        The rule by the ids of these names.
+
+    Raises:
+        RNNLogicError: If the text is no rule; the message names the column and what was expected.
+
+    Examples:
+        >>> vocab = load_dataset("umls").vocab
+        >>> parse_rule("affects(X,Y) <- causes(X,Z) & affects(Z,Y)", vocab)
+        >>> parse_rule("affects <- causes & affects", vocab)  # the same rule
+    """
     return _Parser(text, vocab).rule()
 
 

@@ -29,24 +29,45 @@ _VARIABLE = re.compile(r"[A-Z]\d*")  # in rules with constants
 
 
 class Chain(NamedTuple):
-    """Walking the relations of `body` one after the other implies `head`; relation ids are 0..2R-1."""
+    """Walking the relations of the body one after the other implies the head; relation ids are 0..2R-1.
+
+    Attributes:
+        head: The relation that the rule concludes.
+        body: The relations that it walks along; empty means X = Y.
+
+    Examples:
+        >>> Chain(head=0, body=(1, 2))
+    """
 
     head: int
     body: tuple[int, ...]
 
 
 class Constant(NamedTuple):
-    """head(X,constant) <- step(X,other), or with `at_head` head(constant,Y) <- step(other,Y)."""
+    """head(X,constant) <- step(X,other), or with `at_head` head(constant,Y) <- step(other,Y).
+
+    Attributes:
+        head: The relation that the rule concludes.
+        step: The relation of its body.
+        constant: The entity that the conclusion names.
+        other: The entity that the body names; -1 for any entity.
+        at_head: Whether the conclusion names its head instead of its tail.
+    """
 
     head: int
     step: int
     constant: int
-    other: int  # NONE: any entity
+    other: int
     at_head: bool = False
 
 
 class Feature(NamedTuple):
-    """What the feature of this name says about an answer of `head`; see `FEATURES`."""
+    """What a feature says about an answer, such as `[linked]`.
+
+    Attributes:
+        head: The relation of the answer.
+        name: The feature, which `FEATURES` describes.
+    """
 
     head: int
     name: str
@@ -72,8 +93,19 @@ def format_rule(
 ) -> str:
     """Write a rule as text that `parse_rule` reads back.
 
-    `labels` gives the names that people see, such as `place of death(X,Y)`, and features in words;
-    neither can be read back.
+    Args:
+        rule: The rule by ids.
+        vocab: The names of these ids.
+        style: "long" has variables, such as `hobby(X,Y) <- friend(X,Z) & hobby(Z,Y)`; "short" has none, such
+            as `hobby <- friend & hobby`.
+        labels: Give the names that people see, such as `place of death(X,Y)`, and features in words; neither
+            can be read back.
+
+    Returns:
+        The text.
+
+    Raises:
+        RNNLogicError: If the vocabulary lacks an id of the rule.
     """
     _require_known(rule, vocab)
     head = _relation_text(rule.head, vocab, labels)

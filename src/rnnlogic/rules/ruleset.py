@@ -144,7 +144,14 @@ class RuleSet:
 
     @classmethod
     def from_rules(cls, rules: Iterable[Rule]) -> RuleSet:
-        """Collect rules in order; repeats are dropped."""
+        """Collect rules in order; repeats are dropped.
+
+        Args:
+            rules: The rules by ids.
+
+        Returns:
+            The set.
+        """
         distinct = list(dict.fromkeys(rules))
         heads = np.array([rule.head for rule in distinct], dtype=np.int32)
         bodies = [relations_of(rule) for rule in distinct]
@@ -175,7 +182,22 @@ class RuleSet:
 
     @classmethod
     def from_text(cls, text: str | Iterable[str], vocab: Vocab) -> RuleSet:
-        """Read one rule per line, without blank lines and `#` comments; `RuleError` names line and column."""
+        """Read one rule per line, without blank lines and `#` comments.
+
+        Args:
+            text: The lines, as one text or one by one.
+            vocab: The names that rules may use.
+
+        Returns:
+            The set; repeats are dropped.
+
+        Raises:
+            RNNLogicError: If a line is no rule; the message names line and column.
+
+        Examples:
+            >>> vocab = load_dataset("umls").vocab
+            >>> rules = RuleSet.from_text("affects <- causes & affects", vocab)
+        """
         lines = text.split("\n") if isinstance(text, str) else text
         return cls.from_rules(rule for _, rule in parse_lines(lines, vocab))
 
@@ -238,14 +260,31 @@ class RuleSet:
         )
 
     def index(self, rule: Rule) -> int:
-        """Id of a rule; ValueError if it is not here."""
+        """The id of a rule.
+
+        Args:
+            rule: The rule by ids.
+
+        Returns:
+            Its place in the set.
+
+        Raises:
+            ValueError: If it is not here.
+        """
         try:
             return self._ids[rule]
         except KeyError:
             raise ValueError(f"{rule} is not in {self!r}") from None
 
     def find(self, others: RuleSet) -> NDArray[np.int64]:
-        """Ids here of other rules [m]; -1 for those that are not here."""
+        """Ids here of other rules.
+
+        Args:
+            others: The rules [m] to look up.
+
+        Returns:
+            The ids [m]; -1 for those that are not here.
+        """
         if not len(self) or not len(others):
             return np.full(len(others), -1)
         width = max(self.max_length, others.max_length)
@@ -255,7 +294,14 @@ class RuleSet:
         return np.where(found < len(self), found, -1)
 
     def by_head(self, relation: int) -> NDArray[np.int64]:
-        """Ids of the rules with this head, ascending."""
+        """The rules that conclude a relation.
+
+        Args:
+            relation: The id of the relation, or of its inverse.
+
+        Returns:
+            Their ids, ascending.
+        """
         order, starts = self._head_index
         if not 0 <= relation < len(starts) - 1:
             return order[:0]
@@ -292,7 +338,14 @@ class RuleSet:
         return int(self.lengths.max(initial=0))
 
     def filter(self, mask: ArrayLike) -> RuleSet:
-        """The rules where the mask [n] is true."""
+        """The rules that a mask keeps.
+
+        Args:
+            mask: True for each rule [n] that stays.
+
+        Returns:
+            A new set.
+        """
         keep = np.asarray(mask, dtype=bool)
         if keep.shape != (len(self),):
             raise ValueError(f"the mask must have shape ({len(self)},), one entry per rule, not {keep.shape}")

@@ -62,11 +62,27 @@ def paths(
     limit: int | None = 10,
     hidden: Fact | None = None,
 ) -> PathList:
-    """Paths from head to tail along a rule's body, without the fact `hidden` in either direction.
+    """Paths from head to tail along a rule's body.
 
-    Which walks are paths is up to the graph (`path_kind`). Of a rule with constants these are the facts
-    that make its body true, which counts as one path. A condition needs no facts: its only path is the
-    entities that it is about.
+    Which walks are paths is up to the graph (`path_kind`). Of a rule with constants these are the facts that
+    make its body true, which counts as one path. A condition needs no facts: its only path is the entities
+    that it is about.
+
+    Args:
+        graph: The facts to walk along.
+        head: The id of the entity that a path begins at.
+        rule: A rule, or the relations of a body.
+        tail: The id of the entity that a path ends at.
+        limit: How many paths to list; None means all.
+        hidden: A fact by its ids that no path may use, in either direction.
+
+    Returns:
+        The first paths in the order of their entity ids, and how many there are in all.
+
+    Examples:
+        >>> data = load_dataset("umls")
+        >>> rule = parse_rule("affects(X,Y) <- causes(X,Z) & affects(Z,Y)", data.vocab)
+        >>> found = paths(data.graph("train"), head=0, rule=rule, tail=5)
     """
     count, found = _found(graph, head, rule, tail, limit, hidden)
     return PathList(count(), found)

@@ -38,10 +38,26 @@ class RuleImport(NamedTuple):
 
 
 def read_rules(path: str | Path, vocab: Vocab, format: RuleFormat | None = None) -> RuleImport:  # noqa: A002
-    """Read a rule file; without `format`, its first line decides.
+    """Read a rule file.
 
     Only the first of repeated rules is kept. Empty and trivial rules are kept in text and JSON Lines, and
     dropped in id files.
+
+    Args:
+        path: The file.
+        vocab: The names that rules may use.
+        format: How the file is written; by default its first line decides.
+
+    Returns:
+        The rules, and a report of what was dropped.
+
+    Raises:
+        RNNLogicError: If the file cannot be read, or a line is no rule of this format.
+
+    Examples:
+        >>> vocab = load_dataset("umls").vocab
+        >>> write_rules("rules.txt", [parse_rule("affects <- causes & affects", vocab)], vocab)
+        >>> rules, report = read_rules("rules.txt", vocab)
     """
     table, report = read_table(path, vocab, format)
     return RuleImport(table.rules, report)
@@ -66,7 +82,17 @@ def format_of(path: str | Path) -> RuleFormat:
 def write_rules(
     path: str | Path, rules: Iterable[Rule], vocab: Vocab, style: Literal["long", "short"] = "long"
 ) -> None:
-    """Write one rule per line as text; the write is atomic."""
+    """Write one rule per line as text; the write is atomic.
+
+    Args:
+        path: The file.
+        rules: The rules by ids.
+        vocab: The names of these ids.
+        style: "long" has variables, "short" has none, as in `format_rule`.
+
+    Raises:
+        RNNLogicError: If the file cannot be written, or the vocabulary lacks an id of a rule.
+    """
     write_text_rules(path, ((rule, {}) for rule in rules), vocab, style)
 
 
