@@ -34,7 +34,7 @@ OTHERS = (
     "anyburl-noisy-or",
 )  # the baselines
 ROTATE = "rotate"  # the embedding that a setting takes unless the file names others
-FULL: dict[str, Any] = {  # as in the paper, unless a setting says otherwise: all rules, only chains, and walks
+FULL: dict[str, Any] = {  # as in the paper, unless a setting says otherwise
     "path_kind": "walks",
     "compact": {"enabled": False},
     "evidence": {"negative_evidence": "off", "constants": False, "prior": False, "surest": False},

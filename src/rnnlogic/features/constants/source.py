@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 
 from rnnlogic.data.graph import Graph
 from rnnlogic.features.aggregates import Best, NoisyOr
@@ -261,10 +262,13 @@ def relation_tables(graph: Graph, items: Items, relation: int, work: float = WOR
     return RelationTables(_by_key(x.item, x.answer, x.support), _by_key(y.answer, y.item, y.support), *least)
 
 
-def _by_key(key: NDArray[np.int64], other: NDArray[np.int64], support: NDArray[np.int32]) -> Table:
-    order = np.lexsort((other, key))
-    keys, starts = np.unique(key[order], return_index=True)
-    return Table(keys, np.append(starts, len(key)).astype(np.int64), other[order], support[order])
+def _by_key(key: Ids, other: Ids, support: NDArray[np.int32]) -> Table:
+    shape = int(key.max(initial=0)) + 1, int(other.max(initial=0)) + 1
+    table = csr_matrix((support, (key, other)), shape)  # counts where NumPy would sort
+    table.sort_indices()
+    keys = np.flatnonzero(np.diff(table.indptr))
+    ptr = np.append(table.indptr[keys], len(key)).astype(np.int64)
+    return Table(keys, ptr, table.indices.astype(np.int64), table.data)
 
 
 def implied_rules(graph: Graph, query: Query, about_x: bool) -> list[Term]:
